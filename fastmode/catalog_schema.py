@@ -1,0 +1,127 @@
+"""What each file of data/ must look like: columns with their limits, keys, rules between columns, references.
+
+One declaration a file. `catalog.load` applies them; nothing here reads a file.
+"""
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import pandas as pd
+
+ASSUMED = "assumed"
+
+
+@dataclass(frozen=True)
+class Column:
+    """What one column accepts. `low`/`high` make it numeric; `pattern` or `choices` limit a text."""
+
+    expected: str
+    required: bool = False
+    low: float = math.nan
+    high: float = math.nan
+    choices: frozenset = frozenset()
+    pattern: re.Pattern | None = None
+    is_url: bool = False
+
+    @property
+    def numeric(self) -> bool:
+        return not math.isnan(self.low)
+
+
+def _text(required: bool = False) -> Column:
+    return Column("a text", required)
+
+
+def number(low: float, high: float, required: bool = False) -> Column:
+    return Column(f"a number between {low:g} and {high:g}", required, low, high)
+
+
+def one_of(words: str, required: bool = True) -> Column:
+    return Column("one of " + ", ".join(words.split()), required, choices=frozenset(words.split()))
+
+
+def like(pattern: str, expected: str, required: bool = True, is_url: bool = False) -> Column:
+    return Column(expected, required, pattern=re.compile(pattern), is_url=is_url)
+
+
+def _optional(spec: Column) -> Column:
+    return replace(spec, required=False)
+
+
+@dataclass(frozen=True)
+class Table:
+    """One file: its columns, the columns that identify a row, what it is indexed by, and rules between columns.
+
+    ordered: columns that must not decrease from left to right (empty cells are skipped).
+    rules: (column, what is expected, function of the table -> rows that are right); the function sees clean columns.
+    optional: the file may be absent; the table is then empty.
+    """
+
+    columns: dict[str, Column]
+    key: tuple[str, ...] = ()
+    index: str = ""
+    unique: tuple[str, ...] = ()
+    ordered: tuple[tuple[str, ...], ...] = ()
+    rules: tuple[tuple[str, str, Callable], ...] = ()
+    optional: bool = False
+
+
+@dataclass(frozen=True)
+class Join:
+    """Every non-empty cell of `table.column` (split at ";" when `many`) must occur in `target.target_column`, or be
+    the word `otherwise`."""
+
+    table: str
+    column: str
+    target: str
+    target_column: str
+    many: bool = False
+    otherwise: str = ""
+
+
+TEXT, TEXT1 = _text(), _text(required=True)
+ID = like(r"[a-z0-9][a-z0-9._-]*", "an id of lower-case letters, digits and . _ -")
+REF = _optional(ID)
+LABEL = like(r"[ -~]{1,40}", "a short ASCII label")
+URL = like(r"https?://\S+", "an address starting with http:// or https://", is_url=True)
+URL0 = _optional(URL)
+DATE = like(r"\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?|-H[12])?", "a date YYYY, YYYY-MM or YYYY-MM-DD")
+BASIS = one_of("vendor_spec measured_third_party community_estimate derived assumed measured")
+FLAG = Column("0 or 1", True, 0, 1)
+SHARE = number(0, 1)
+PERCENT = number(0, 100)
+TOKENS = number(1, 2e7)
+TASK_FAMILY = one_of("coding agentic math knowledge tool_use")
+PRECISION = one_of("fp32 bf16 fp16 fp8 int8 nvfp4 mxfp4 fp4 int4")
+SOURCE = {"source_url": URL, "source_note": TEXT}
+ANY = number(-1e12, 1e12)
+ANY1 = number(-1e12, 1e12, required=True)
+SIZE_B, SIZE_B1 = number(0.01, 1e5), number(0.01, 1e5, required=True)
+RATE, RATIO, COUNT = number(0.01, 1e6), number(1e-3, 1e3), number(1, 1e5)
+COUNT1 = number(1, 1e5, required=True)
+SUMMARY_RATIO = number(0, 1e4, required=True)
+
+
+def within_own_limits(t: pd.DataFrame) -> pd.Series:
+    value = pd.to_numeric(t["default"], errors="coerce")
+    return ~((value < t["min"]) | (value > t["max"]) | (value < t["low"]) | (value > t["high"]))
+
+
+def _sourced(t: pd.DataFrame) -> pd.Series:
+    return (t["basis"] == ASSUMED) | t["source_url"].str.match(r"https?://\S+$")
+
+
+def profile_value(t: pd.DataFrame) -> pd.Series:
+    value = pd.to_numeric(t["value"], errors="coerce")
+    number = value.between(t["low"].fillna(-math.inf), t["high"].fillna(math.inf)) & (value.abs() < math.inf)
+    return number.where(t["field"] != "task_family", t["value"].isin(TASK_FAMILY.choices))
+
+
+def same_group(t: pd.DataFrame) -> pd.Series:
+    group = t["reference"].map(dict(zip(t["id"], t["compare_group"], strict=True)))
+    return (group == t["compare_group"]) | group.isna()
+
+
+SOURCED = ("source_url", "an address (only assumed values may do without)", _sourced)
