@@ -1,0 +1,181 @@
+"""The predict table: measured deployments, odd cells, shape of the output."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fastmode import catalog
+from fastmode.predict import OUTPUTS, main_predict, predict
+
+GOOD = {
+    "model_id": "llama-3.1-70b", "hardware_id": "h100_sxm", "n_chips": "8", "tp": "8", "pp": "1", "ep": "1", "dp": "1",
+    "weight_precision": "fp8", "kv_precision": "", "engine": "vllm", "spec_decode": "none", "input_tokens": "1024",
+    "output_tokens": "1024", "concurrency": "16",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def cat():
+    return catalog.load()
+
+
+def table(*changes):
+    return pd.DataFrame([{**GOOD, **change} for change in changes])
+
+
+# Measured by others: model, hardware, chips, precision, engine.
+MEASURED = [
+    ("llama-3.1-70b", "h100_sxm", 8, "fp8", "vllm"),
+    ("llama-3.1-70b", "b200_sxm", 4, "fp8", "vllm"),
+    ("llama-3.1-70b", "b200_sxm", 1, "nvfp4", "trtllm"),
+    ("qwen3-32b", "h100_sxm", 4, "bf16", "vllm"),
+    ("qwen3-32b", "h100_sxm", 8, "fp8", "trtllm"),
+    ("qwen3-32b", "b300_sxm", 2, "bf16", "vllm"),
+    ("llama-3.1-8b", "h100_sxm", 1, "bf16", "trtllm"),
+    ("gpt-oss-120b", "b200_sxm", 2, "mxfp4", "vllm"),
+    ("kimi-k2.5", "b200_sxm", 4, "nvfp4", "vllm"),
+    ("deepseek-r1", "b200_sxm", 8, "nvfp4", "trtllm"),
+    ("minimax-m2.5", "b200_sxm", 4, "fp8", "vllm"),
+]
+
+
+@pytest.mark.parametrize(("model", "hardware", "chips", "precision", "engine"), MEASURED)
+def test_measured_deployments(cat, model, hardware, chips, precision, engine):
+    """Median error of time per output token over each deployment's rows below 20 %."""
+    rows = cat.measured
+    keep = (rows["model_id"] == model) & (rows["hardware_id"] == hardware) & (rows["n_chips"] == chips)
+    keep &= (rows["weight_precision"] == precision) & (rows["engine"] == engine)
+    keep &= ~rows["row_id"].isin(cat.measured_suspects["row_id"])
+    rows = rows[keep]
+    out = predict(rows, cat)
+    assert len(rows) >= 5 and (out["status"] == "ok").all()
+    assert np.median(np.abs(out["tpot_ms"] / rows["tpot_ms"] - 1)) < 0.20
+
+
+def test_all_catalogued_measured_rows_get_an_answer(cat):
+    rows = cat.measured[(cat.measured["model_id"] != "") & (cat.measured["hardware_id"] != "")]
+    out = predict(rows, cat)
+    assert (out["status"] == "ok").all()
+    error = np.abs(out["tpot_ms"] / rows["tpot_ms"] - 1)
+    assert np.median(error) < 0.09
+    assert np.quantile(error, 0.9) < 0.32
+
+
+def test_columns_and_order(cat):
+    frame = table({"note": "b"}, {"note": "a", "model_id": "nobody"})
+    out = predict(frame, cat)
+    assert list(out.columns) == [*frame.columns, *OUTPUTS]
+    assert out["note"].tolist() == ["b", "a"]
+    assert out["status"].tolist() == ["ok", "unknown model_id: nobody"]
+    assert out["extrapolation"].tolist() == ["no", ""]
+    assert np.isnan(out["tpot_ms"][1]) and np.isnan(out["tpot_ms_low"]).all()
+    assert out["output_tok_s_per_user"][0] == pytest.approx(1000 / out["tpot_ms"][0])
+
+
+def test_numbers_may_be_written_as_decimals_or_be_numbers(cat):
+    plain = predict(table({}), cat)
+    decimal = predict(table({"n_chips": "8.0", "tp": "8.0", "concurrency": "16.0", "input_tokens": " 1024 "}), cat)
+    typed = predict(table({"n_chips": 8, "tp": 8.0, "concurrency": 16, "input_tokens": 1024.0}), cat)
+    assert decimal["tpot_ms"][0] == typed["tpot_ms"][0] == plain["tpot_ms"][0]
+
+
+@pytest.mark.parametrize(
+    ("column", "cell"),
+    [(column, cell) for column in ("input_tokens", "output_tokens", "concurrency", "n_chips", "tp", "pp", "ep", "dp")
+     for cell in ("abc", "-3", "inf", "1e999")]
+    + [("input_tokens", ""), ("input_tokens", np.nan), ("concurrency", ""), ("concurrency", "nan"),
+       ("concurrency", "0"), ("tp", "2.5"), ("weight_precision", "fp3"), ("kv_precision", "q"),
+       ("model_id", ""), ("hardware_id", np.nan)],
+)  # fmt: skip
+def test_an_unusable_cell_is_named(cat, column, cell):
+    out = predict(table({}, {column: cell}, {}), cat)
+    assert column in out["status"][1] and out["status"][1] != "ok"
+    assert np.isnan(out["tpot_ms"][1]) and np.isnan(out["ttft_ms"][1])
+    assert out["status"].tolist()[::2] == ["ok", "ok"]
+
+
+def test_empty_layout_means_tensor_parallel(cat):
+    out = predict(table({}, {"tp": "", "pp": "", "ep": "", "dp": ""}, {"tp": "0", "pp": "0", "ep": "0", "dp": "0"}), cat)
+    assert out["tpot_ms"].nunique() == 1
+
+
+def test_data_parallel_attention_multiplies_chips_only_up_to_their_number(cat):
+    """4 chips, dp 4 with tp 1 or tp 4: in both each chip keeps whole sequences."""
+    base = {"model_id": "kimi-k2.5", "hardware_id": "b200_sxm", "weight_precision": "nvfp4", "n_chips": "4", "ep": "4"}
+    out = predict(table({**base, "tp": "1", "dp": "4"}, {**base, "tp": "4", "dp": "4"}), cat)
+    assert out["tpot_ms"][0] == out["tpot_ms"][1]
+
+
+def test_more_tensor_parallel_than_kv_heads_replicates_them(cat):
+    """Qwen3-235B has 4 KV heads: from 4 to 8 chips the weights are read twice as fast, the cache is not."""
+    base = {"model_id": "qwen3-235b-a22b", "hardware_id": "b200_sxm", "weight_precision": "fp8", "concurrency": "64"}
+    base |= {"clean_grade": "A", "input_tokens": "100000"}
+    out = predict(table({**base, "n_chips": "4", "tp": "4"}, {**base, "n_chips": "8", "tp": "8"}), cat)
+    assert out["status"].tolist() == ["ok", "ok"]
+    cache_s = 64 * 100_000 * 192512 / 2 / (4 * 7.7e12 * cat.serving_constants["value"]["kv_read_share"])
+    assert (out["tpot_ms"] > 1000 * cache_s).all()
+
+
+def test_pure_decode_rows_have_no_scheduler_and_no_first_token(cat):
+    out = predict(table({"clean_grade": "A", "output_tokens": ""}, {"clean_grade": "B"}), cat)
+    assert out["status"].tolist() == ["ok", "ok"]
+    assert np.isnan(out["ttft_ms"][0]) and out["ttft_ms"][1] > 0
+    assert out["tpot_ms"][0] < out["tpot_ms"][1]
+
+
+def test_requests_beyond_the_memory_wait(cat):
+    """70B at fp8 on two H100: a few dozen sequences fit, hundreds wait; time per token stops growing, TTFT does not."""
+    base = {"n_chips": "2", "tp": "2"}
+    out = predict(table({**base, "concurrency": "1000"}, {**base, "concurrency": "2000"}), cat)
+    assert out["tpot_ms"][1] == pytest.approx(out["tpot_ms"][0], rel=1e-6)
+    assert out["ttft_ms"][1] > 1.5 * out["ttft_ms"][0]
+
+
+def test_weights_that_do_not_fit(cat):
+    out = predict(table({"weight_precision": "bf16", "n_chips": "1", "tp": "1"}), cat)
+    assert out["status"][0] == "weights do not fit: needs 2 chips"
+
+
+def test_concurrency_or_batch_is_an_alias(cat):
+    renamed = table({}).rename(columns={"concurrency": "concurrency_or_batch"})
+    assert predict(renamed, cat)["tpot_ms"][0] == predict(table({}), cat)["tpot_ms"][0]
+
+
+def test_drafted_tokens_speed_a_lone_request_up(cat):
+    base = {"model_id": "deepseek-r1", "hardware_id": "b200_sxm", "concurrency": "1"}
+    out = predict(table(base, {**base, "spec_decode": "mtp3"}, {**base, "spec_decode": "mtp:3"}), cat)
+    assert 1.5 < out["tpot_ms"][0] / out["tpot_ms"][1] < 3.2
+    assert out["tpot_ms"][1] == out["tpot_ms"][2]
+
+
+def test_hardware_and_models_without_measured_rows_are_flagged(cat):
+    out = predict(table({"hardware_id": "tpu_v7"}, {"model_id": "glm-4.7", "hardware_id": "b200_sxm"},
+                        {"output_tokens": ""}), cat)  # fmt: skip
+    assert out["extrapolation"].tolist() == ["hardware", "model", "output_tokens"]
+
+
+def test_empty_table(cat):
+    out = predict(table({}).iloc[:0], cat)
+    assert len(out) == 0 and list(out.columns)[-len(OUTPUTS) :] == list(OUTPUTS)
+
+
+def test_file_to_file(cat, tmp_path):
+    source, target = tmp_path / "in.csv", tmp_path / "out.csv"
+    table({}, {"input_tokens": "many"}).to_csv(source, index=False)
+    main_predict(source, target)
+    out = pd.read_csv(target, keep_default_na=False)
+    assert len(out) == 2 and out["status"][0] == "ok" and "input_tokens" in out["status"][1]
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe\x00\x01", b"a,b\n1,2,3,4\n", b"model_id,hardware_id\nx,y\n"])
+def test_a_file_that_cannot_be_used_is_refused(tmp_path, content):
+    source = tmp_path / "in.csv"
+    source.write_bytes(content)
+    with pytest.raises(ValueError, match=r"in\.csv"):
+        main_predict(source, tmp_path / "out.csv")
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_a_missing_file_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="cannot read"):
+        main_predict(tmp_path / "nothing.csv", tmp_path / "out.csv")
