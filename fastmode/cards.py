@@ -1,0 +1,187 @@
+"""The four cards: what each says, in words and figures. Shared by the pages and the command line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fastmode import format as fmt
+from fastmode.evaluate import BASIS_WORDS, Evaluation
+from fastmode.i18n import _
+
+BETTER, WORSE, SAME = "better", "worse", "same"
+CARD_OUTPUTS = ("tokens_per_s_per_user", "cost_multiplier", "error_rate", "net_productivity")
+
+
+@dataclass(frozen=True)
+class Card:
+    """One card as text. `word` is one of the six words of where a figure comes from; `tone` says better or worse."""
+
+    key: str
+    label: str
+    value: str
+    unit: str
+    change: str
+    tone: str
+    lines: tuple[str, ...]
+    word: str
+    tag: str = ""
+
+
+def cards(evaluation: Evaluation) -> list[Card]:
+    """The cards in their fixed order: tokens/s, cost multiplier, error rate, net productivity."""
+    return [_speed(evaluation), _cost(evaluation), _error(evaluation), _productivity(evaluation)]
+
+
+def output_texts(evaluation: Evaluation) -> dict[str, str]:
+    """Each card's figure as the page writes it, by output name."""
+    return {card.key: fmt.join_unit(card.value, card.unit) for card in cards(evaluation)}
+
+
+def _tone(new: float, old: float, more_is_better: bool) -> str:
+    if not (np.isfinite(new) and np.isfinite(old)) or abs(new / old - 1.0 if old else new) < fmt.SAME_WITHIN:
+        return SAME
+    return BETTER if (new > old) == more_is_better else WORSE
+
+
+def _reference(e: Evaluation) -> str:
+    return str(e.catalog.presets.loc[str(e.scenario.reference), "label"])
+
+
+def _against(e: Evaluation, new: float, old: float) -> str:
+    text = fmt.change(new, old)
+    return "" if text == fmt.MISSING else _("{change} vs {reference}").format(change=text, reference=_reference(e))
+
+
+def _speed(e: Evaluation) -> Card:
+    output = e.outputs()["tokens_per_s_per_user"]
+    now, reference = e.at(e.now.tokens_per_s), e.at(e.reference.tokens_per_s)
+    modelled, published = e.at(e.now.modelled_tokens_per_s), e.at(e.now.published_tokens_per_s)
+    lines = [_("TTFT {ttft} per call").format(ttft=fmt.duration(e.at(e.now.ttft_client_s)))]
+    if np.isfinite(modelled) and np.isfinite(published):
+        lines.append(
+            _("model alone {modelled} tok/s, quoted {published} tok/s").format(
+                modelled=fmt.number(modelled), published=fmt.number(published)
+            )
+        )
+    elif np.isfinite(modelled):
+        lines.append(_("no published speed; stand-in model"))
+    if output.reason:
+        lines = [output.reason]
+    tag = (
+        _("outside measured range")
+        if bool(np.ravel(e.now.service.extrapolation)[0]) and np.isfinite(modelled) and output.kind == "modelled"
+        else ""
+    )
+    return Card("tokens_per_s_per_user", _("Tokens/s per user"), fmt.number(now), _("tok/s"), _against(e, now, reference), _tone(now, reference, True), tuple(lines), _word(output.kind), tag)  # fmt: skip
+
+
+def _cost(e: Evaluation) -> Card:
+    multiplier = e.at(e.cost_multiplier)
+    low, mid, high = (e.at(row) for row in e.now.provider_usd_per_mtok)
+    lines = []
+    if np.isfinite(mid):
+        spread = fmt.money(mid) if np.isclose(low, high) else f"{fmt.money(low)}-{fmt.money(high)}"
+        lines.append(_("provider cost {spread} per Mtok of output, modelled").format(spread=spread))
+    cost, reference_cost = e.at(e.now.task.cost_per_task_usd), e.at(e.reference.task.cost_per_task_usd)
+    if np.isfinite(cost):
+        lines.append(
+            _("all-in {cost} per accepted task ({change})").format(
+                cost=fmt.money(cost), change=fmt.change(cost, reference_cost)
+            )
+        )
+    if not np.isfinite(multiplier):
+        now_known = np.isfinite(e.at(e.now.task.token_bill_usd))
+        if now_known:
+            why = _("the reference's price is not published")
+        else:
+            why = (
+                _("price not published; enter one under Prices")
+                if np.isfinite(e.at(e.now.tokens_per_s))
+                else e.reason(e.now)
+            )
+        return Card("cost_multiplier", _("Cost multiplier"), fmt.MISSING, "", why, SAME, tuple(lines), "")
+    bill = _("token bill {bill} an attempt").format(bill=fmt.money(e.at(e.now.task.token_bill_usd)))
+    return Card("cost_multiplier", _("Cost multiplier"), fmt.ratio(multiplier), "", _("{bill}, {reference} {other}").format(bill=bill, reference=_reference(e), other=fmt.money(e.at(e.reference.task.token_bill_usd))), _tone(multiplier, 1.0, False), tuple(lines), _price_word(e))  # fmt: skip
+
+
+def _price_word(e: Evaluation) -> str:
+    if e.scenario.price_out_usd_per_mtok is not None or e.scenario.price_in_usd_per_mtok is not None:
+        return _("assumed")
+    listed = e.at(e.now.price_out_usd_per_mtok) == e.at(e.now.list_price_out_usd_per_mtok) and e.at(
+        e.now.price_in_usd_per_mtok
+    ) == e.at(e.now.list_price_in_usd_per_mtok)
+    if listed:
+        return _("published")
+    return _("modelled from list") if e.scenario.anchor == "published" else _("modelled")
+
+
+def _error(e: Evaluation) -> Card:
+    now, reference = e.at(e.now.error_rate), e.at(e.reference.error_rate)
+    points = fmt.points(now - reference)
+    change = (
+        _("{points} vs {reference}").format(points=points, reference=_reference(e))
+        if now != reference
+        else _("same as {reference}").format(reference=_reference(e))
+    )
+    lines = [
+        _("first output not right, judged by {level}").format(
+            level=_("benchmark") if e.scenario.error_level == "benchmark" else _("acceptance")
+        ),
+        *error_rules(e),
+    ]
+    same_group = _group(e, str(e.scenario.preset)) == _group(e, str(e.scenario.reference))
+    if not same_group:
+        lines.append(_("different vendors: each group starts from the profile's error"))
+    word = _("assumed") if now == reference else _("derived")
+    return Card(
+        "error_rate", _("Error rate"), fmt.share(now), "", change, _tone(now, reference, False), tuple(lines), word
+    )
+
+
+def _group(e: Evaluation, preset: str) -> str:
+    return str(e.catalog.presets.loc[preset, "compare_group"])
+
+
+def error_rules(e: Evaluation) -> list[str]:
+    """Which rules turned the profile's error into this scenario's."""
+    rules = []
+    benchmark_ratio, size_ratio = e.at(e.now.benchmark_odds_ratio), e.at(e.now.size_odds_ratio)
+    if benchmark_ratio != 1.0:
+        rules.append(_("odds x{ratio} from the same benchmark").format(ratio=fmt.number(benchmark_ratio)))
+    if size_ratio != 1.0:
+        rules.append(_("odds x{ratio} from model size").format(ratio=fmt.number(size_ratio)))
+    if e.scenario.error_level == "acceptance":
+        rules.append(_("plus the acceptance gap"))
+    if not rules:
+        rules.append(_("the profile's error, same weights"))
+    return rules
+
+
+def _productivity(e: Evaluation) -> Card:
+    task, reference = e.now.task, e.reference.task
+    time, other = e.at(task.time_per_task_s), e.at(reference.time_per_task_s)
+    change = fmt.change(time, other)
+    unknown = change == fmt.MISSING
+    reason = e.reason(e.now) or e.reason(e.reference)
+    lines = (
+        _("{time} per accepted task").format(time=fmt.duration(time)),
+        _("correction time {time}, {share} of it").format(
+            time=fmt.duration(e.at(task.correction_time_s)), share=fmt.share(e.at(task.correction_share))
+        ),
+    )
+    if np.isfinite(time):
+        shown = (
+            _("same time per task as {reference}")
+            if change == fmt.change(1, 1)
+            else _("{change} time per task vs {reference}")
+        )
+        words = shown.format(change=change, reference=_reference(e)) if not unknown else reason
+    else:
+        words, lines = reason, ()
+    return Card("net_productivity", _("Net productivity"), fmt.ratio(e.at(task.net_productivity)), _("vs no AI"), words, _tone(time, other, False), lines, _("modelled"))  # fmt: skip
+
+
+def _word(kind: str) -> str:
+    return _(BASIS_WORDS.get(kind, kind)) if kind else ""

@@ -1,0 +1,496 @@
+"""The spine: Scenario -> Evaluation.
+
+Joins the physics of serving to the hours of the person who reads, rejects and repairs the output. Two sides are evaluated
+the same way: the scenario itself and the reference it is compared with. Published speed, TTFT and price enter only as
+anchors: each is multiplied by the ratio of two model results, the scenario's over the preset's own settings, so that at the
+preset it is exactly the published figure and every slider moves it as the physics says.
+
+Everything is array-first: a scenario may hold arrays, all of which broadcast; one call of the serving model serves the
+scenario, its anchor and the reference together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from dataclasses import fields as dataclass_fields
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from fastmode import economics, productivity, quality
+from fastmode.catalog import Catalog, load
+from fastmode.i18n import N_, _
+from fastmode.scenario import NO_MODEL, Scenario, all_fields, expand_profile
+from fastmode.serving import Service, ServingConfig, serve
+from fastmode.serving.configuration import ENGINES, PRECISIONS
+
+BENCHMARKS = ("swe_bench_verified", "swe_bench_pro", "terminal_bench_2")
+# The words for where a figure comes from (UX 7), by the basis of the endpoint row.
+BASIS_WORDS = {
+    "vendor_spec": N_("published"),
+    "community_estimate": N_("reported"),
+    "measured_third_party": N_("measured"),
+    "derived": N_("derived"),
+    "modelled": N_("modelled"),
+    "assumed": N_("assumed"),
+}
+# The task shape that belongs to a profile: at its own values a published speed holds as it is.
+_SHAPE_FIELDS = ("n_in", "n_out", "calls", "context_tokens")
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """One option of the comparison; every attribute is an array that broadcasts to the evaluation's shape.
+
+    NaN = unknown or not feasible. Speeds are output tokens per second of one user.
+    """
+
+    preset: np.ndarray  # row of the presets table
+    service: Service  # the serving model's own answer, in full
+    published_tokens_per_s: np.ndarray
+    modelled_tokens_per_s: np.ndarray
+    tokens_per_s: np.ndarray  # what is shown and what productivity uses
+    speed_ratio: np.ndarray  # modelled scenario / modelled preset; 1 at the preset
+    anchored: np.ndarray
+    ttft_s: np.ndarray  # per call, without the handshake
+    handshake_s: np.ndarray
+    list_price_in_usd_per_mtok: np.ndarray
+    list_price_out_usd_per_mtok: np.ndarray
+    price_in_usd_per_mtok: np.ndarray
+    price_out_usd_per_mtok: np.ndarray
+    provider_usd_per_mtok: np.ndarray  # shape (3, n): low, chosen, high per output token, prefill included
+    chip_hour_usd: np.ndarray
+    chip_hour_derived: np.ndarray
+    error_benchmark: np.ndarray
+    error_rate: np.ndarray
+    benchmark_odds_ratio: np.ndarray
+    size_odds_ratio: np.ndarray
+    inputs: productivity.TaskInputs
+    task: productivity.TaskResult
+
+    @property
+    def ttft_client_s(self) -> np.ndarray:
+        """TTFT as a client sees it: handshake + queue + prefill + one step, per call."""
+        return self.ttft_s + self.handshake_s
+
+
+@dataclass(frozen=True)
+class Output:
+    """One figure as the command line and the cards give it. `kind` is one of the six words of UX 7."""
+
+    value: Any
+    unit: str
+    kind: str
+    reference: Any = None
+    low: Any = None
+    high: Any = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """Every intermediate of a scenario and of its reference; each chart is a view of it."""
+
+    scenario: Scenario
+    catalog: Catalog
+    shape: tuple[int, ...]
+    now: Side
+    reference: Side
+    cost_multiplier: np.ndarray
+    time_change: np.ndarray
+
+    def at(self, array: np.ndarray, index: int = 0) -> float:
+        """One element of a result, whatever it was broadcast from."""
+        flat = np.ravel(array)
+        return float(flat[index if flat.size > 1 else 0])
+
+    def reason(self, side: Side, index: int = 0) -> str:
+        """Why the speed of an element is unknown, or an empty string."""
+        if np.isfinite(self.at(side.tokens_per_s, index)):
+            return ""
+        service = side.service
+        position = index if np.size(service.status) > 1 else 0
+        if int(np.ravel(service.status)[position]):
+            return service.reason(position)
+        return _("speed not published; enter one under Serving")
+
+    def outputs(self) -> dict[str, Output]:
+        """The figures of the contract (section 13 of the design), values shaped like the scenario."""
+        now, ref = self.now, self.reference
+        speed_word = self._speed_word(now)
+        modelled, derived = "modelled", "derived"
+        rows = {
+            "tokens_per_s_per_user": (now.tokens_per_s, ref.tokens_per_s, "tok/s", speed_word),
+            "ttft_s": (now.ttft_client_s, ref.ttft_client_s, "s", modelled if speed_word == modelled else "assumed"),
+            "cost_multiplier": (self.cost_multiplier, np.ones(1), "x", derived),
+            "error_rate": (now.error_rate, ref.error_rate, "probability", derived),
+            "net_productivity": (now.task.net_productivity, ref.task.net_productivity, "x", modelled),
+            "wait_s": (now.task.wait_s, ref.task.wait_s, "s", modelled),
+            "time_per_task_s": (now.task.time_per_task_s, ref.task.time_per_task_s, "s", modelled),
+            "correction_time_s": (now.task.correction_time_s, ref.task.correction_time_s, "s", modelled),
+            "cost_per_task_usd": (now.task.cost_per_task_usd, ref.task.cost_per_task_usd, "USD", modelled),
+            "time_change": (self.time_change, np.zeros(1), "share", modelled),
+            "p_faster": (np.full(1, np.nan), np.full(1, np.nan), "probability", modelled),
+            "provider_cost_usd_per_mtok": (now.provider_usd_per_mtok[1], ref.provider_usd_per_mtok[1], "USD/Mtok", modelled),
+            "energy_j_per_token": (now.service.energy_j_per_token, ref.service.energy_j_per_token, "J/token", modelled),
+            "modelled_tokens_per_s_per_user": (now.modelled_tokens_per_s, ref.modelled_tokens_per_s, "tok/s", modelled),
+            "published_tokens_per_s_per_user": (now.published_tokens_per_s, ref.published_tokens_per_s, "tok/s", self._endpoint_word(now)),
+            "tpot_s": (now.service.tpot_s, ref.service.tpot_s, "s", modelled),
+            "token_bill_usd": (now.task.token_bill_usd, ref.task.token_bill_usd, "USD", derived),
+            "correction_share": (now.task.correction_share, ref.task.correction_share, "share", modelled),
+            "n_chips": (now.service.n_chips, ref.service.n_chips, "chips", modelled),
+            "max_batch": (now.service.max_batch, ref.service.max_batch, "sequences", modelled),
+        }  # fmt: skip
+        made = {}
+        for name, (value, reference, unit, kind) in rows.items():
+            shaped = self._shaped(value)
+            low = high = None
+            if name == "provider_cost_usd_per_mtok":  # the range of chip-hour prices, not a statistical band
+                low, high = self._shaped(now.provider_usd_per_mtok[0]), self._shaped(now.provider_usd_per_mtok[2])
+            made[name] = Output(shaped, unit, kind, self._shaped(reference), low, high, self._missing(name, value))
+        return made
+
+    def to_frame(self):
+        """One row an element: the fields of the scenario and every output."""
+        import pandas as pd
+
+        size = int(np.prod(self.shape)) if self.shape else 1
+        columns = {
+            f.name: np.broadcast_to(np.asarray(getattr(self.scenario, f.name), object).ravel(), size)
+            for f in dataclass_fields(Scenario)
+        }
+        columns |= {name: np.broadcast_to(np.ravel(o.value), size) for name, o in self.outputs().items()}
+        return pd.DataFrame(columns)
+
+    def _shaped(self, array: np.ndarray) -> Any:
+        flat = np.asarray(array, float).ravel()
+        if not self.shape:
+            return float(flat[0])
+        return np.broadcast_to(flat, int(np.prod(self.shape))).reshape(self.shape)
+
+    def _endpoint_word(self, side: Side) -> str:
+        basis = str(self.catalog.endpoints.loc[self.catalog.presets.index[int(np.ravel(side.preset)[0])], "basis"])
+        return BASIS_WORDS.get(basis, basis)
+
+    def _speed_word(self, side: Side) -> str:
+        if not bool(np.ravel(side.anchored)[0]):
+            return "modelled"
+        if self.scenario.anchor_tokens_per_s is not None and side is self.now:
+            return "assumed"
+        return self._endpoint_word(side) if np.ravel(side.speed_ratio)[0] == 1.0 else "modelled"
+
+    def _missing(self, name: str, value: np.ndarray) -> str:
+        if np.isfinite(np.ravel(value)[0]):
+            return ""
+        if name == "p_faster":
+            return _("not computed yet")
+        if name in ("cost_multiplier", "token_bill_usd", "cost_per_task_usd") and np.isfinite(
+            self.at(self.now.tokens_per_s)
+        ):
+            return _("price not published; enter one under Prices")
+        return self.reason(self.now) or _("not published")
+
+
+@dataclass(frozen=True, eq=False)
+class _PresetTable:
+    """Presets as aligned arrays, row = position in catalog.presets."""
+
+    rows: dict[str, int]
+    serving: dict[str, np.ndarray]  # ServingConfig attribute -> value per preset
+    tokens_per_s: np.ndarray
+    price_in: np.ndarray
+    price_out: np.ndarray
+    handshake_s: np.ndarray
+    ttft_s: np.ndarray
+    closed: np.ndarray
+    odds_ratio: np.ndarray  # against the reference of its own group, same benchmark
+    total_params_b: np.ndarray
+
+
+@lru_cache(maxsize=8)
+def _preset_table(catalog: Catalog) -> _PresetTable:
+    presets, endpoints = catalog.presets, catalog.endpoints.reindex(catalog.presets.index)
+    codes = _code_maps(catalog)
+    declared = all_fields(catalog)
+
+    def number(name: str) -> np.ndarray:
+        return presets[name].to_numpy(float)
+
+    def coded(name: str, table: dict[str, int]) -> np.ndarray:
+        return np.array([table.get(str(v), -1) for v in presets[name]])
+
+    draft = number("draft_tokens")
+    serving = {
+        "model": coded("model", codes["model"]),
+        "hardware": coded("hardware", codes["hardware"]),
+        "n_chips": np.nan_to_num(number("n_chips")),
+        "weight_precision": coded("weight_precision", codes["weight_precision"]),
+        "batch": np.where(np.isnan(number("batch_size")), declared["batch_size"].default, number("batch_size")),
+        "speculation": coded("speculation", codes["speculation"]),
+        "draft_tokens": np.where(np.isnan(draft), declared["draft_tokens"].default, draft),
+    }
+    odds = np.ones(len(presets))
+    for row, (preset, reference, benchmark) in enumerate(
+        zip(presets.index, presets["reference"], presets["benchmark"], strict=True)
+    ):
+        if benchmark and reference != preset:
+            odds[row] = quality.benchmark_odds_ratio(
+                catalog.endpoints.loc[preset], catalog.endpoints.loc[reference], benchmark
+            )
+    sizes = catalog.models["total_params_b"].to_numpy(float)
+    return _PresetTable(
+        rows={str(p): i for i, p in enumerate(presets.index)},
+        serving=serving,
+        tokens_per_s=endpoints["output_tok_s"].to_numpy(float),
+        price_in=endpoints["input_usd_per_mtok"].to_numpy(float),
+        price_out=endpoints["output_usd_per_mtok"].to_numpy(float),
+        handshake_s=number("handshake_s"),
+        ttft_s=number("ttft_s"),
+        closed=number("closed") == 1,
+        odds_ratio=odds,
+        total_params_b=np.where(serving["model"] >= 0, sizes[serving["model"]], np.nan),
+    )
+
+
+@lru_cache(maxsize=8)
+def _code_maps(catalog: Catalog) -> dict[str, dict[str, int]]:
+    precision = {name: code for code, name in enumerate(PRECISIONS)}
+    return {
+        "model": {str(m): i for i, m in enumerate(catalog.models.index)},
+        "hardware": {str(h): i for i, h in enumerate(catalog.hardware.index)},
+        "weight_precision": precision,
+        "kv_precision": {"auto": -1} | precision,
+        "engine": {name: code for code, name in enumerate(ENGINES)},
+        "speculation": {str(c): i for i, c in enumerate(catalog.accept_length["id"].unique())},
+        "task": {str(t): i for i, t in enumerate(catalog.profiles.index)},
+    }
+
+
+@lru_cache(maxsize=8)
+def _profile_shapes(catalog: Catalog) -> dict[str, np.ndarray]:
+    """The task shape of each profile by field, one value a profile."""
+    declared = all_fields(catalog)
+    expanded = [expand_profile(str(t), catalog) for t in catalog.profiles.index]
+    return {f: np.array([float(e.get(f, declared[f].default)) for e in expanded]) for f in _SHAPE_FIELDS}
+
+
+@lru_cache(maxsize=64)
+def _betas(catalog: Catalog, agentic_step: float) -> dict[str, float]:
+    families = [i for i, _label in all_fields(catalog)["task_family"].choices]
+    return {f: float(quality.beta(f, catalog, agentic_step).value) for f in families}
+
+
+def _coded(value: Any, table: dict[str, int]) -> np.ndarray:
+    """Ids, one or an array of them, as codes; -1 for what the table does not know."""
+    if isinstance(value, str):
+        return np.array([table.get(value, -1)])
+    ids, inverse = np.unique(np.asarray(value, dtype=str).ravel(), return_inverse=True)
+    return np.array([table.get(str(i), -1) for i in ids])[inverse]
+
+
+def _flatten(scenario: Scenario) -> tuple[tuple[int, ...], dict[str, Any]]:
+    """The common shape and every field as a str or a 1-D array of length 1 or n."""
+    raw = {f.name: getattr(scenario, f.name) for f in dataclass_fields(Scenario)}
+    arrays = {k: np.asarray(v) for k, v in raw.items() if not isinstance(v, (str, int, float)) and v is not None}
+    shape = np.broadcast_shapes(*(a.shape for a in arrays.values())) if arrays else ()
+    flat: dict[str, Any] = {}
+    for name, value in raw.items():
+        if isinstance(value, str):
+            flat[name] = value
+        elif name in arrays:
+            array = arrays[name]
+            flat[name] = array.ravel() if array.ndim < 2 and len(shape) < 2 else np.broadcast_to(array, shape).ravel()
+        else:
+            flat[name] = np.array([np.nan if value is None else float(value)])
+    return shape, flat
+
+
+def evaluate(scenario: Scenario, catalog: Catalog | None = None) -> Evaluation:
+    """Evaluate a scenario and its reference.
+
+    Fields may be arrays; they broadcast. What cannot be evaluated is NaN with a reason (`Evaluation.reason`), never an
+    exception. Raises KeyError only for a preset, reference or task that the catalogue does not hold.
+    """
+    catalog = catalog or load()
+    shape, v = _flatten(scenario)
+    presets, codes = _preset_table(catalog), _code_maps(catalog)
+    option = _rows(v["preset"], presets.rows, "preset")
+    compared = _rows(v["reference"], presets.rows, "reference")
+    task = _rows(v["task"], codes["task"], "task")
+    home = {
+        f: table[task] for f, table in _profile_shapes(catalog).items()
+    }  # the task shape the published figures hold at
+
+    own = {
+        "model": _coded(v["model"], codes["model"]),
+        "hardware": _coded(v["hardware"], codes["hardware"]),
+        "n_chips": v["n_chips"],
+        "weight_precision": _coded(v["weight_precision"], codes["weight_precision"]),
+        "batch": v["batch_size"],
+        "speculation": _coded(v["speculation"], codes["speculation"]),
+        "draft_tokens": v["draft_tokens"],
+    }
+    settings = {
+        "kv_precision": _coded(v["kv_precision"], codes["kv_precision"]),
+        "engine": _coded(v["engine"], codes["engine"]),
+        "tp": v["tp"], "pp": v["pp"], "dp": v["dp"], "ep": v["ep"],
+    }  # fmt: skip
+    plain = {"kv_precision": np.array([-1]), "engine": settings["engine"]} | {
+        k: np.zeros(1) for k in ("tp", "pp", "dp", "ep")
+    }
+    shape_now, shape_home = _call_shape(v), _call_shape(home)
+    preset_own = {k: table[option] for k, table in presets.serving.items()} | {"model": own["model"]}
+    reference_own = {k: table[compared] for k, table in presets.serving.items()}
+    one = {"size_ratio": np.ones(1)}
+    configs = (
+        own | settings | shape_now | {"size_ratio": v["distillation"]},
+        preset_own | plain | shape_home | one,
+        reference_own | plain | shape_now | one,
+        reference_own | plain | shape_home | one,
+    )
+    scenario_service, anchor_service, reference_service, home_service = _serve_together(configs, catalog)
+    prices = (v["amortisation_years"], v["electricity_usd_per_kwh"], v["pue"])
+    betas = _betas_of(v, catalog)
+
+    model_now = own["model"]
+    sizes = catalog.models["total_params_b"].to_numpy(float)
+    size_now = np.where(model_now >= 0, sizes[model_now], np.nan)
+    keeps_model = presets.closed[option] | (model_now == presets.serving["model"][option])
+    size_ratio = np.where(keeps_model, 1.0, presets.total_params_b[option] / size_now) * v["distillation"]
+    now = _side(
+        v, catalog, presets, option, scenario_service, anchor_service, _equal(configs[0], configs[1]), keeps_model,
+        (v["anchor_tokens_per_s"], v["anchor_ttft_s"], v["price_in_usd_per_mtok"], v["price_out_usd_per_mtok"], v["handshake_s"]),
+        np.where(size_ratio == 1.0, 1.0, size_ratio**betas), own["hardware"], prices,
+    )  # fmt: skip
+    unset = np.full(1, np.nan)
+    reference = _side(
+        v, catalog, presets, compared, reference_service, home_service, _equal(configs[2], configs[3]), np.ones(1, bool),
+        (unset, unset, unset, unset, presets.handshake_s[compared]), np.ones(1), reference_own["hardware"], prices,
+    )  # fmt: skip
+    with np.errstate(invalid="ignore", divide="ignore"):
+        multiplier = now.task.token_bill_usd / reference.task.token_bill_usd
+        change = now.task.time_per_task_s / reference.task.time_per_task_s - 1.0
+    return Evaluation(scenario, catalog, shape, now, reference, multiplier, change)
+
+
+def _rows(ids: Any, table: dict[str, int], field: str) -> np.ndarray:
+    rows = _coded(ids, table)
+    if (rows < 0).any():
+        raise KeyError(f"{field}: unknown id in {ids!r}")
+    return rows
+
+
+def _call_shape(v: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Tokens of one call: fresh input is prefilled, the rest of the context is a cached prefix."""
+    fresh = v["n_in"] / v["calls"]
+    context = np.maximum(v["context_tokens"], fresh)
+    return {
+        "context_tokens": context,
+        "fresh_tokens": fresh,
+        "cached_tokens": context - fresh,
+        "output_tokens": v["n_out"] / v["calls"],
+    }
+
+
+def _equal(a: dict[str, np.ndarray], b: dict[str, np.ndarray]) -> np.ndarray:
+    """Where two configurations are the same in every attribute."""
+    same = np.ones(1, bool)
+    for key, value in a.items():
+        same = same & (value == b[key])
+    return same
+
+
+def _serve_together(configs: tuple[dict[str, np.ndarray], ...], catalog: Catalog) -> list[Service]:
+    """One call of the serving model for several configurations of different sizes."""
+    sizes = [max(np.size(v) for v in c.values()) for c in configs]
+    joined = {
+        k: np.concatenate([np.broadcast_to(c[k], n) for c, n in zip(configs, sizes, strict=True)]) for k in configs[0]
+    }
+    service = serve(ServingConfig(**joined, queue_overflow=False), catalog)
+    stops = np.cumsum(sizes)
+    return [service.slice(int(stop - n), int(stop)) for stop, n in zip(stops, sizes, strict=True)]
+
+
+def _betas_of(v: dict[str, Any], catalog: Catalog) -> np.ndarray:
+    """Slope of errors against size for each element's task family."""
+    family = v["task_family"]
+    steps = np.unique(v["agentic_step"])
+    if isinstance(family, str) and steps.size == 1:
+        return np.array([_betas(catalog, float(steps[0]))[family]])
+    families, steps = np.broadcast_arrays(np.asarray(family, dtype=str).ravel(), v["agentic_step"])
+    pairs, inverse = np.unique(np.stack([families, steps.astype(str)]), axis=1, return_inverse=True)
+    return np.array([_betas(catalog, float(s))[str(f)] for f, s in pairs.T])[np.ravel(inverse)]
+
+
+def _side(
+    v: dict[str, Any], catalog: Catalog, presets: _PresetTable, option: np.ndarray, service: Service, anchor: Service,
+    at_preset: np.ndarray, keeps_model: np.ndarray, own: tuple[np.ndarray, ...], size_odds: np.ndarray, hardware: np.ndarray,
+    price_inputs: tuple[np.ndarray, ...],
+) -> Side:  # fmt: skip
+    """One side of the comparison. `own` = the user's speed, TTFT, two prices (NaN = as published) and the handshake."""
+    own_speed, own_ttft, own_in, own_out, handshake = own
+    level = np.arange(3)[:, None]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        # A ratio is exactly 1 at the preset, also where no stand-in can be modelled.
+        speed_ratio = np.where(at_preset, 1.0, service.tokens_per_s_per_user / anchor.tokens_per_s_per_user)
+        ttft_ratio = np.where(at_preset, 1.0, service.ttft_s / anchor.ttft_s)
+        wants_anchor = _is(v["anchor"], "published") & keeps_model
+        published = np.where(np.isnan(own_speed), presets.tokens_per_s[option], own_speed)
+        published_ttft = np.where(np.isnan(own_ttft), presets.ttft_s[option], own_ttft)
+        anchored = wants_anchor & ~np.isnan(published)
+        speed = np.where(anchored, published * speed_ratio, service.tokens_per_s_per_user)
+        anchored_ttft = wants_anchor & ~np.isnan(published_ttft)
+        ttft = np.where(anchored_ttft, published_ttft * ttft_ratio, service.ttft_s)
+
+        hour = economics.chip_hour(hardware, *price_inputs, catalog)
+        anchor_hour = economics.chip_hour(presets.serving["hardware"][option], *price_inputs, catalog)
+        chosen = {"low": 0, "mid": 1, "high": 2}
+        pick = np.array([chosen[str(c)] for c in np.ravel(np.asarray(v["chip_price"]))])
+        hour_usd = (
+            np.take_along_axis(*np.broadcast_arrays(hour.usd, pick[None, :]), axis=0)[0]
+            if pick.size > 1
+            else hour.usd[pick[0]]
+        )
+        anchor_usd = anchor_hour.usd[pick[0]]
+        used = v["utilisation"]
+        provider = economics.cost_usd_per_mtok(service.n_chips, hour.usd, service.output_tokens_per_s, used)
+        provider[1] = economics.cost_usd_per_mtok(service.n_chips, hour_usd, service.output_tokens_per_s, used)
+        provider = np.take_along_axis(provider, np.broadcast_to(level, provider.shape), axis=0)
+        decode = economics.cost_usd_per_mtok(service.n_chips, hour_usd, service.decode_tokens_per_s, used)
+        prefill = economics.cost_usd_per_mtok(service.n_chips, hour_usd, service.prefill_tokens_per_s, used)
+        anchor_decode = economics.cost_usd_per_mtok(anchor.n_chips, anchor_usd, anchor.decode_tokens_per_s, used)
+        anchor_prefill = economics.cost_usd_per_mtok(anchor.n_chips, anchor_usd, anchor.prefill_tokens_per_s, used)
+        list_in, list_out = presets.price_in[option], presets.price_out[option]
+        price_in = np.where(wants_anchor, list_in * np.where(at_preset, 1.0, prefill / anchor_prefill), prefill)
+        price_out = np.where(wants_anchor, list_out * np.where(at_preset, 1.0, decode / anchor_decode), decode)
+        price_in = np.where(np.isnan(own_in), price_in, own_in)
+        price_out = np.where(np.isnan(own_out), price_out, own_out)
+
+        odds_ratio = presets.odds_ratio[option]
+        benchmark_error = quality.error_from_odds_ratio(v["error"], odds_ratio * size_odds)
+        gap = np.where(_is(v["error_level"], "acceptance"), v["acceptance_gap"], 0.0)
+        error = np.where(gap > 0, quality.acceptance_error(benchmark_error, gap), benchmark_error)
+        scale = v["task_scale"]
+        names = (
+            "theta_s", "kappa_s", "resume_s", "reuse", "prompt_time_s", "loc", "review_rate_loc_per_h", "detect", "retry_ratio",
+            "max_attempts", "reprompt_time_s", "fix_time_s", "escape_factor", "wage_usd_per_h", "baseline_s", "baseline_error",
+            "start_delay_s",
+        )  # fmt: skip
+        inputs = productivity.TaskInputs(
+            n_in=v["n_in"] * scale, n_out=v["n_out"] * scale, calls=v["calls"] * scale, tool_time_s=v["tool_time_s"] * scale,
+            tokens_per_s=speed, ttft_s=ttft, handshake_s=handshake, error_rate=error,
+            price_in_usd_per_mtok=price_in, price_out_usd_per_mtok=price_out, **{n: v[n] for n in names},
+        )  # fmt: skip
+    return Side(
+        option, service, published, service.tokens_per_s_per_user, speed, speed_ratio, anchored, ttft, handshake, list_in, list_out,
+        price_in, price_out, provider, hour_usd, hour.derived, benchmark_error, error, odds_ratio, size_odds,
+        inputs, productivity.task(inputs),
+    )  # fmt: skip
+
+
+def _is(value: Any, word: str) -> np.ndarray:
+    return np.asarray(value).ravel() == word
+
+
+__all__ = ["BASIS_WORDS", "BENCHMARKS", "Evaluation", "NO_MODEL", "Output", "Side", "evaluate"]

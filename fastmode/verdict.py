@@ -1,0 +1,188 @@
+"""Sentences computed from an evaluation: which option wins, by how much, and the number on which it turns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fastmode import format as fmt
+from fastmode import productivity
+from fastmode.evaluate import Evaluation, evaluate
+from fastmode.i18n import _
+from fastmode.scenario import all_fields
+
+SAME_WITHIN = 0.005  # half a percent prints as 0 %
+FASTER_WITHIN = 0.05
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The parts of a verdict, each a sentence or empty, and the figures behind them.
+
+    change: time per accepted task against the reference - 1 (NaN = unknown). threshold_error, threshold_wage_usd_per_h: where
+    the verdict turns, NaN where it does not apply.
+    """
+
+    finding: str
+    why: str
+    threshold: str
+    caveat: str
+    change: float
+    change_without_escapes: float
+    threshold_error: float
+    threshold_wage_usd_per_h: float
+    hangs_on: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        return " ".join(part for part in (self.finding, self.why, self.threshold) if part)
+
+
+def option_name(evaluation: Evaluation, edited: bool = False) -> str:
+    """Name of the scenario's option, marked where its settings were changed."""
+    label = str(evaluation.catalog.presets.loc[str(evaluation.scenario.preset), "label"])
+    return _("{option}, edited").format(option=label) if edited else label
+
+
+def judge(evaluation: Evaluation, edited: bool = False) -> Verdict:
+    """Verdict on a scenario that holds single values. Sentences are in the current language."""
+    e, catalog, scenario = evaluation, evaluation.catalog, evaluation.scenario
+    name = option_name(e, edited)
+    other = str(catalog.presets.loc[str(scenario.reference), "label"])
+    task = _(str(catalog.profiles.loc[str(scenario.task), "phrase"]))
+    change = e.at(e.time_change)
+    if not np.isfinite(change):
+        side, who = (e.now, name) if not np.isfinite(e.at(e.now.task.time_per_task_s)) else (e.reference, other)
+        finding = _("No verdict: {option} cannot be evaluated ({reason}).").format(option=who, reason=e.reason(side))
+        return Verdict(finding, "", "", "", np.nan, np.nan, np.nan, np.nan, ())
+    same = abs(change) < SAME_WITHIN
+    words = {"task": task, "option": name, "reference": other, "x": fmt.signed_share(abs(change)).lstrip("+")}
+    if same:
+        finding = _("For {task}, {option} takes the same developer time per accepted task as {reference}.").format(
+            **words
+        )
+    elif change < 0:
+        finding = _("For {task}, {option} takes {x} less developer time per accepted task than {reference}.").format(
+            **words
+        )
+    else:
+        finding = _("For {task}, {option} takes {x} more developer time per accepted task than {reference}.").format(
+            **words
+        )
+    without = evaluate(replace(scenario, escape_factor=0.0), catalog)
+    change_without = e.at(without.time_change)
+    caveat = _("No band is computed yet. If errors that escape review cost nothing: {change}.").format(
+        change=fmt.change(1.0 + change_without, 1.0)
+    )
+    error, wage = _thresholds(e)
+    threshold = _threshold_text(e, error, wage)
+    return Verdict(finding, _why(e, change), threshold, caveat, change, change_without, error, wage, hangs_on(e))
+
+
+def hangs_on(evaluation: Evaluation) -> tuple[str, ...]:
+    """The three assumptions that move the difference in time most when they go from low to high of their range.
+
+    One at a time, all in one evaluation.
+    """
+    e = evaluation
+    ranged = [
+        f
+        for f in all_fields(e.catalog).values()
+        if f.group in _HANGING_GROUPS
+        and f.kind != "choice"
+        and np.isfinite(f.low)
+        and f.name not in _NOT_IN_THE_DIFFERENCE
+    ]
+    swung = {}
+    for position, f in enumerate(ranged):
+        values = np.full((len(ranged), 2), float(getattr(e.scenario, f.name)))
+        values[position] = f.low, f.high
+        swung[f.name] = values.ravel()
+    change = evaluate(replace(e.scenario, **swung), e.catalog).time_change.reshape(len(ranged), 2)
+    moved = np.nan_to_num(np.ptp(change, axis=1))
+    return tuple(ranged[i].name for i in np.argsort(-moved, kind="stable")[:3])
+
+
+_HANGING_GROUPS = ("table", "task", "people", "error")
+# They move both sides' value, not the difference in time between them; the gap only acts at acceptance level.
+_NOT_IN_THE_DIFFERENCE = ("wage_usd_per_h", "baseline_s", "baseline_error", "acceptance_gap")
+
+
+def _thresholds(e: Evaluation) -> tuple[float, float]:
+    """(break-even error, break-even wage): NaN where the option is not slower to accept, or not dearer."""
+    error = wage = np.nan
+    if e.at(e.now.error_rate) != e.at(e.reference.error_rate):
+        error = e.at(productivity.break_even_error(e.now.inputs, e.reference.task.time_per_task_s))
+    saved = e.at(e.reference.task.time_per_task_s) - e.at(e.now.task.time_per_task_s)
+    extra = e.at(e.now.task.token_cost_usd) - e.at(e.reference.task.token_cost_usd)
+    if np.isfinite(extra) and extra > 0 and saved > 0:
+        wage = e.at(productivity.break_even_wage(np.array([extra]), np.array([saved])))
+    return error, wage
+
+
+def _why(e: Evaluation, change: float) -> str:
+    speed = e.at(e.now.tokens_per_s) / e.at(e.reference.tokens_per_s)
+    wait = e.at(e.reference.task.wait_s) / e.at(e.now.task.wait_s)
+    if speed < 1.0 + FASTER_WITHIN:
+        return ""
+    correcting = e.at(e.now.task.correction_time_s) - e.at(e.reference.task.correction_time_s)
+    waiting = e.at(e.reference.task.waiting_s) - e.at(e.now.task.waiting_s)
+    words = {
+        "speed": fmt.ratio(speed),
+        "wait": fmt.ratio(wait),
+        "correcting": fmt.duration(abs(correcting)),
+        "waiting": fmt.duration(waiting),
+    }
+    if correcting > waiting > 0 and change > SAME_WITHIN:
+        return _(
+            "It writes {speed} as fast and waits {wait} less, but correcting errors costs {correcting} more and waiting saves only {waiting}."
+        ).format(**words)
+    if correcting > 1.0:
+        return _(
+            "It writes {speed} as fast and waits {wait} less: that saves {waiting} of waiting and costs {correcting} of correcting."
+        ).format(**words)
+    return _("It writes {speed} as fast and waits {wait} less.").format(**words)
+
+
+def _threshold_text(e: Evaluation, error: float, wage: float) -> str:
+    parts = []
+    now = e.at(e.now.error_rate)
+    if now != e.at(e.reference.error_rate):
+        if np.isnan(error):
+            parts.append(_("At no error rate would it pay."))
+        elif error >= 1.0:
+            parts.append(_("It pays at any error rate."))
+        else:
+            parts.append(
+                _("It pays below {error} errors (now {now}).").format(error=fmt.share(error), now=fmt.share(now))
+            )
+    multiple = fmt.ratio(e.at(e.cost_multiplier))
+    current = fmt.money(float(e.scenario.wage_usd_per_h))
+    if np.isfinite(wage):
+        words = {"multiple": multiple, "wage": fmt.money(round(wage)), "now": current}
+        if wage > float(e.scenario.wage_usd_per_h):
+            parts.append(_("At {multiple} the price it pays above {wage}/h; at {now}/h it does not.").format(**words))
+        else:
+            parts.append(_("At {multiple} the price it pays above {wage}/h, so at {now}/h it does.").format(**words))
+    elif not np.isfinite(e.at(e.cost_multiplier)) and e.at(e.time_change) < 0:
+        parts.append(_("Its price is not published, so whether it pays in money is open."))
+    return " ".join(parts)
+
+
+def short(evaluation: Evaluation) -> str:
+    """One short sentence on a pair, for the second pair of the Overview."""
+    e = evaluation
+    change = e.at(e.time_change)
+    if not np.isfinite(change):
+        return ""
+    name = option_name(e)
+    other = str(e.catalog.presets.loc[str(e.scenario.reference), "label"])
+    words = {"option": name, "reference": other, "x": fmt.signed_share(abs(change)).lstrip("+")}
+    if abs(change) < SAME_WITHIN:
+        first = _("{option} takes as long as {reference}.").format(**words)
+    elif change < 0:
+        first = _("{option} takes {x} less time than {reference}.").format(**words)
+    else:
+        first = _("{option} takes {x} more time than {reference}.").format(**words)
+    return " ".join(part for part in (first, _threshold_text(e, *_thresholds(e))) if part)
