@@ -1,0 +1,1 @@
+from fastmode.format import *  # noqa: F403

@@ -1,0 +1,268 @@
+"""Time per accepted task: one stacked bar per option, in minutes."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import plotly.graph_objects as go
+
+from fastmode.charts import theme
+from fastmode.format import minutes, number, share
+from fastmode.i18n import _
+
+HEIGHT = 300
+HEIGHT_NARROW = 330
+
+_BAR = 0.66  # of the distance between two bars
+_GROUP_GAP = 0.4
+_MARGIN = {"r": 128, "t": 34, "b": 46}
+_HEAD_PX = (180, 320)  # the room for names at the left: least, most
+_MARGIN_NARROW = {"l": 8, "r": 8, "t": 42, "b": 42}
+_NARROW_WIDTH = 358  # a phone of 390 px less the page's margins
+_HIDE_ALL = 1000  # a minimum text size no bar can hold
+
+
+@dataclass(frozen=True)
+class TaskBar:
+    """One option. parts: seconds by the keys of theme.SLICES, sum total_s. change_text: against its reference."""
+
+    label: str
+    speed_text: str
+    price_text: str
+    parts: Mapping[str, float]
+    total_s: float
+    group: str
+    highlighted: bool = False
+    available: bool = True
+    reason: str = ""
+    change_text: str = ""
+    change_better: bool | None = None
+
+
+def task_time_figure(
+    rows: Sequence[TaskBar], mode: theme.Mode, x_max_s: float, *, scale: float = 1.0
+) -> tuple[go.Figure, dict]:
+    """Stacked horizontal bars in the order given, a gap where `group` changes, and the layout override for phones.
+
+    x runs from 0 to `x_max_s`, whatever the bars do; a longer bar is cut at the edge, its total still written.
+    A row that is not available has no bar but its reason. scale: size of type (1.3 in a meeting).
+    ValueError if a row's parts have other keys than theme.SLICES or do not sum to its total within 0.1 %.
+    """
+    for row in rows:
+        _check(row)
+    colors = theme.palette(mode)
+    positions = _positions(rows)
+    x_max = x_max_s / 60.0
+    layout, narrow = _layouts(rows, positions, colors, x_max, scale)
+    data = [_trace(key, rows, positions, colors, scale) for key in theme.SLICES]
+    return theme.figure(data, layout), narrow
+
+
+def _check(row: TaskBar) -> None:
+    if not row.available:
+        return
+    if set(row.parts) != set(theme.SLICES):
+        raise ValueError(f"{row.label}: parts must be {', '.join(theme.SLICES)}")
+    if not np.isclose(sum(row.parts.values()), row.total_s, rtol=1e-3):
+        raise ValueError(f"{row.label}: the parts sum to {sum(row.parts.values()):.6g} s, not to {row.total_s:.6g} s")
+
+
+def _positions(rows: Sequence[TaskBar]) -> np.ndarray:
+    changes = [i > 0 and row.group != rows[i - 1].group for i, row in enumerate(rows)]
+    return np.arange(len(rows)) + _GROUP_GAP * np.cumsum(changes)
+
+
+def _trace(key: str, rows: Sequence[TaskBar], positions: np.ndarray, colors: theme.Palette, scale: float) -> dict:
+    fill = colors.slices[key]
+    label = theme.slice_label(key)
+    seconds = [row.parts[key] if row.available else np.nan for row in rows]
+    hover = [
+        _("{label}, {slice}: {time}, {share} of the task").format(
+            label=row.label, slice=label, time=minutes(s), share=share(s / row.total_s)
+        )
+        if row.available and row.total_s > 0
+        else ""
+        for row, s in zip(rows, seconds, strict=True)
+    ]
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "name": label,
+        "meta": key,
+        "x": np.asarray(seconds, dtype=float) / 60.0,
+        "y": positions,
+        "width": _BAR,
+        "marker": {"color": fill, "line": {"color": colors.ground, "width": 1.5}},
+        # A figure too wide for its slice at the reader's width hides itself (layout.uniformtext).
+        "text": [_inside(s) for s in seconds],
+        "textposition": "inside",
+        "insidetextanchor": "middle",
+        "textangle": 0,
+        "textfont": {"color": theme.text_on(fill), "size": theme.TEXT_SIZE * scale},
+        "hovertext": hover,
+        "hovertemplate": "%{hovertext}<extra></extra>",
+    }
+
+
+def _inside(seconds: float) -> str:
+    """Minutes for the inside of a slice, one decimal below ten: "2.0", "18"; nothing for an empty slice."""
+    if not seconds > 0:
+        return ""
+    return f"{seconds / 60.0:.1f}" if seconds < 597 else number(seconds / 60.0)
+
+
+def _layouts(
+    rows: Sequence[TaskBar], positions: np.ndarray, colors: theme.Palette, x_max: float, scale: float
+) -> tuple[dict, dict]:
+    margin = {"l": _head_room(rows) * scale} | {side: px * scale for side, px in _MARGIN.items()}
+    last = float(positions[-1]) if len(positions) else 0.0
+    axis = {
+        "range": [0.0, x_max],
+        "dtick": _tick_step(x_max, 8),
+        "title": {"text": _("minutes of a developer's time per accepted task"), "standoff": 8},
+        "gridcolor": colors.grid,
+        "zeroline": True,
+        "zerolinecolor": colors.axis,
+        "tickfont": {"size": theme.TEXT_SIZE * scale, "color": colors.muted},
+        "ticks": "",
+        "fixedrange": True,
+    }
+    axis["title"]["font"] = {"size": theme.TEXT_SIZE * scale, "color": colors.muted}
+    y_axis = {"range": [last + 0.55, -0.55], "showticklabels": False, "showgrid": False, "zeroline": False}
+    wide = theme.base_layout(
+        colors,
+        scale,
+        barmode="stack",
+        showlegend=False,
+        dragmode=False,
+        hovermode="closest",
+        margin=margin,
+        xaxis=axis,
+        yaxis={**y_axis, "fixedrange": True},
+        uniformtext={"mode": "hide", "minsize": theme.TEXT_SIZE * scale},
+        annotations=[_key(colors, scale, margin, wrapped=False)]
+        + [
+            note
+            for row, y in zip(rows, positions, strict=True)
+            for note in _notes_wide(row, y, colors, x_max, margin, scale)
+        ],
+    )
+    narrow = {
+        "margin": _MARGIN_NARROW,
+        "xaxis": {
+            "dtick": _tick_step(x_max, 5),
+            "title": {"text": _("minutes per accepted task"), "font": {"size": theme.SMALL_SIZE}},
+            "tickfont": {"size": theme.SMALL_SIZE},
+        },
+        "yaxis": {"range": [last + 0.42, -0.85]},
+        "uniformtext": {"minsize": _HIDE_ALL},
+        "annotations": [_key(colors, 1.0, _MARGIN_NARROW, wrapped=True)]
+        + [note for row, y in zip(rows, positions, strict=True) for note in _notes_narrow(row, y, colors, x_max)],
+    }
+    return wide, narrow
+
+
+def _head_room(rows: Sequence[TaskBar]) -> float:
+    """Pixels for the widest name or its second line, in steps of 20 so that a changed digit moves nothing."""
+    widest = max(
+        (theme.text_width_px(max(row.label, _head(row), key=len), theme.SMALL_SIZE) for row in rows), default=0
+    )
+    return float(np.clip(20 * np.ceil((widest + 24) / 20), *_HEAD_PX))
+
+
+def _tick_step(x_max: float, most: int) -> float:
+    steps = (0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 240, 480, 960)
+    return float(next((step for step in steps if x_max / step <= most), steps[-1]))
+
+
+def _note(text: str, size: float, **place: object) -> dict:
+    return {"text": text, "showarrow": False, "font": {"size": size}, "xref": "x", "yref": "y", **place}
+
+
+def _key(colors: theme.Palette, scale: float, margin: dict, wrapped: bool) -> dict:
+    entries = [theme.key_entry(colors.slices[key], theme.slice_label(key)) for key in theme.SLICES]
+    plain, correcting = entries[: -len(theme.CORRECTING)], entries[-len(theme.CORRECTING) :]
+    gap = "  " if wrapped else "   "
+    correcting_text = gap.join(correcting) if wrapped else f"{_('correcting:')} {gap.join(correcting)}"
+    text = gap.join(plain) + ("<br>" if wrapped else "     ") + correcting_text
+    return _note(
+        text,
+        (theme.SMALL_SIZE if wrapped else theme.TEXT_SIZE) * scale,
+        xref="paper",
+        yref="paper",
+        x=0,
+        y=1,
+        xanchor="left",
+        yanchor="bottom",
+        xshift=-margin["l"] + (margin["l"] if wrapped else 8 * scale),
+        yshift=2,
+        align="left",
+        name="key",
+    )
+
+
+def _name(row: TaskBar, colors: theme.Palette) -> str:
+    return f'<b><span style="color:{colors.scenario if row.highlighted else colors.text}">{row.label}</span></b>'
+
+
+def _head(row: TaskBar) -> str:
+    return ", ".join(text for text in (row.speed_text, row.price_text) if text)
+
+
+def _total(row: TaskBar) -> str:
+    return f"<b>{minutes(row.total_s)}</b>"
+
+
+def _change(row: TaskBar, colors: theme.Palette) -> str:
+    tone = {True: colors.better, False: colors.worse, None: colors.muted}[row.change_better]
+    return f'<span style="color:{tone}"><b>{row.change_text}</b></span>' if row.change_text else ""
+
+
+def _notes_wide(
+    row: TaskBar, y: float, colors: theme.Palette, x_max: float, margin: Mapping[str, float], scale: float
+) -> list[dict]:
+    head = f'{_name(row, colors)}<br><span style="color:{colors.muted};font-size:0.93em">{_head(row)}</span>'
+    size = theme.TEXT_SIZE * scale
+    side = {"xref": "paper", "x": 0, "xanchor": "left", "align": "left", "xshift": 8 * scale - margin["l"]}
+    notes = [_note(head, size, y=y, name="head", **side)]
+    if not row.available:
+        muted = {"font": {"color": colors.muted, "size": size}}
+        return [*notes, _note(row.reason, size, x=0, y=y, xanchor="left", xshift=6, name="reason") | muted]
+    x = min(row.total_s / 60.0, x_max)
+    text = " ".join(part for part in (_total(row), _change(row, colors)) if part)
+    return [*notes, _note(text, size, x=x, y=y, xanchor="left", xshift=5, name="total")]
+
+
+def _notes_narrow(row: TaskBar, y: float, colors: theme.Palette, x_max: float) -> list[dict]:
+    size = theme.SMALL_SIZE + 1
+    width = _NARROW_WIDTH - _MARGIN_NARROW["l"] - _MARGIN_NARROW["r"]
+    above = {"xref": "paper", "y": y - _BAR / 2, "yanchor": "bottom", "borderpad": 0}
+    total = minutes(row.total_s) if row.available else ""
+    # Name, speed and price share a line with the total; the price gives way where they do not all fit.
+    room = width - theme.text_width_px(f"{row.label} {total}", size)
+    detail = _head(row) if theme.text_width_px(_head(row), 0.9 * size) < room else row.speed_text
+    head = f'{_name(row, colors)} <span style="color:{colors.muted};font-size:0.93em">{detail}</span>'
+    notes = [_note(head, size, x=0, xanchor="left", xshift=-1, name="head", **above)]
+    if not row.available:
+        muted = {"font": {"color": colors.muted, "size": size}}
+        return [*notes, _note(row.reason, size, x=0, y=y, xanchor="left", name="reason") | muted]
+    end = min(row.total_s / 60.0, x_max)
+    fits_behind = theme.text_width_px(row.change_text, size) + 8 < width * (1.0 - end / x_max)
+    notes.append(_note(_total(row), size, x=1, xanchor="right", name="total", **above))
+    if row.change_text and fits_behind:
+        notes.append(_note(_change(row, colors), size, x=end, y=y, xanchor="left", xshift=2, name="change"))
+    return notes + _slice_figures(row, y, colors, width / x_max)
+
+
+def _slice_figures(row: TaskBar, y: float, colors: theme.Palette, px_per_min: float) -> list[dict]:
+    """Minutes inside the slices that hold them at a phone's width."""
+    size = theme.SMALL_SIZE
+    ends = np.cumsum([row.parts[key] for key in theme.SLICES]) / 60.0
+    notes = []
+    for key, end in zip(theme.SLICES, ends, strict=True):
+        length = row.parts[key] / 60.0
+        text = _inside(row.parts[key])
+        if text and theme.text_width_px(text, size) < length * px_per_min:
+            ink = {"font": {"color": theme.text_on(colors.slices[key]), "size": size}}
+            notes.append(_note(text, size, x=end - length / 2, y=y, xanchor="center", name="slice") | ink)
+    return notes

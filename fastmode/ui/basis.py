@@ -1,0 +1,169 @@
+"""What stands behind a card: the formula with this scenario's numbers, inputs with sources, and how to reproduce it."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from fastmode import format as fmt
+from fastmode import link
+from fastmode.cards import Card, error_rules
+from fastmode.evaluate import Evaluation
+from fastmode.i18n import _
+from fastmode.productivity import TIME_PARTS
+
+
+def basis(card: Card, evaluation: Evaluation) -> None:
+    """Draw the basis of one card inside the current container."""
+    lines = {
+        "tokens_per_s_per_user": _speed,
+        "cost_multiplier": _cost,
+        "error_rate": _error,
+        "net_productivity": _productivity,
+    }[card.key](evaluation)
+    st.markdown("\n".join(f"- {line}" for line in lines))
+    st.caption(_("Reproduce"))
+    st.code(f'python -m fastmode evaluate "{link.to_query(evaluation.scenario)}"', language="bash", wrap_lines=True)
+
+
+def _n(value: float) -> str:
+    return fmt.number(value, 4)
+
+
+def _endpoint(e: Evaluation, preset: str) -> tuple[str, str, str]:
+    row = e.catalog.endpoints.loc[preset]
+    return str(row["date"]), str(row["source_url"]), str(row["source_note"])
+
+
+def _speed(e: Evaluation) -> list[str]:
+    side, preset = e.now, str(e.scenario.preset)
+    date, url, note = _endpoint(e, preset)
+    row = e.catalog.presets.loc[preset]
+    lines = []
+    if bool(np.ravel(side.anchored)[0]):
+        lines.append(
+            _("speed = quoted x modelled here / modelled at the preset = {quoted} x {ratio} = {speed} tok/s").format(
+                quoted=_n(e.at(side.published_tokens_per_s)),
+                ratio=_n(e.at(side.speed_ratio)),
+                speed=_n(e.at(side.tokens_per_s)),
+            )
+        )
+        lines.append(
+            _("quoted {quoted} tok/s: [{note}]({url}), {date}").format(
+                quoted=_n(e.at(side.published_tokens_per_s)), note=note, url=url, date=date
+            )
+        )
+    else:
+        lines.append(
+            _("speed = 1 / time per output token of the model alone, {speed} tok/s").format(
+                speed=_n(e.at(side.modelled_tokens_per_s))
+            )
+        )
+    lines.append(_("modelled alone: {speed} tok/s with {model} on {chips} {hardware}, batch {batch}, {precision}; stand-in and settings {basis}").format(
+        speed=_n(e.at(side.modelled_tokens_per_s)), model=_label(e, "models", e.scenario.model), chips=_n(e.at(side.service.n_chips)),
+        hardware=_label(e, "hardware", e.scenario.hardware), batch=_n(float(e.scenario.batch_size)), precision=e.scenario.weight_precision, basis=row["standin_basis"],
+    ))  # fmt: skip
+    multiple = e.catalog.endpoints.at[preset, "speed_multiplier_vs_standard"]
+    if np.isfinite(multiple) and multiple != 1:
+        lines.append(_("the vendor's own multiple: up to {multiple}x").format(multiple=_n(multiple)))
+    lines.append(
+        _("TTFT = handshake {handshake} s + {ttft} s (queue, prefill, one step)").format(
+            handshake=_n(e.at(side.handshake_s)), ttft=_n(e.at(side.ttft_s))
+        )
+    )
+    lines += _constants(e)
+    return lines
+
+
+def _constants(e: Evaluation) -> list[str]:
+    rows = e.catalog.serving_constants
+    fitted = rows[rows["basis"] == "measured"] if "basis" in rows else rows
+    return (
+        [
+            _("fitted constants: {names} (data/serving_constants.csv)").format(
+                names=", ".join(f"{name} {value:g}" for name, value in fitted["value"].items())
+            )
+        ]
+        if len(fitted)
+        else []
+    )
+
+
+def _label(e: Evaluation, table: str, row: str) -> str:
+    frame = getattr(e.catalog, table)
+    return str(frame.at[row, "label"]) if row in frame.index else str(row)
+
+
+def _cost(e: Evaluation) -> list[str]:
+    s, now, ref = e.scenario, e.now, e.reference
+    scale = float(s.task_scale)
+    lines = [_("token bill = (input {n_in} x {p_in} + output {n_out} x {p_out}) / 1e6 = {bill}").format(
+        n_in=_n(s.n_in * scale), p_in=fmt.money(e.at(now.price_in_usd_per_mtok)), n_out=_n(s.n_out * scale), p_out=fmt.money(e.at(now.price_out_usd_per_mtok)), bill=fmt.money(e.at(now.task.token_bill_usd)),
+    ), _("reference: {bill}; multiplier {ratio}").format(bill=fmt.money(e.at(ref.task.token_bill_usd)), ratio=fmt.ratio(e.at(e.cost_multiplier)))]  # fmt: skip
+    date, url, note = _endpoint(e, str(s.preset))
+    lines.append(
+        _("list price, USD per Mtok: input {p_in}, output {p_out}: [{note}]({url}), {date}").format(
+            p_in=_n(e.at(now.list_price_in_usd_per_mtok)),
+            p_out=_n(e.at(now.list_price_out_usd_per_mtok)),
+            note=note,
+            url=url,
+            date=date,
+        )
+    )
+    lines.append(_("provider cost = {chips} chips x {hour} per chip-hour x 1e6 / (3600 x {rate} output tok/s x {used} utilisation) = {cost} per Mtok of output").format(
+        chips=_n(e.at(now.service.n_chips)), hour=fmt.money(e.at(now.chip_hour_usd)), rate=_n(e.at(now.service.output_tokens_per_s)), used=_n(float(s.utilisation)), cost=fmt.money(e.at(now.provider_usd_per_mtok[1])),
+    ))  # fmt: skip
+    if bool(np.ravel(now.chip_hour_derived)[0]):
+        lines.append(
+            _(
+                "no rental price of this chip is known: analysts' estimates and the purchase price paid off over {years} years"
+            ).format(years=_n(float(s.amortisation_years)))
+        )
+    return lines
+
+
+def _error(e: Evaluation) -> list[str]:
+    s = e.scenario
+    row = e.catalog.presets.loc[str(s.preset)]
+    profile = str(e.catalog.profiles.at[str(s.task), "label"])
+    lines = [
+        _("error of the group's reference ({reference}): {error}, profile {profile}").format(reference=_label(e, "presets", row["reference"]), error=_n(float(s.error)), profile=profile),
+        _("odds = {odds}; x {benchmark} benchmark x {size} size = {result}").format(
+            odds=_n(_odds(float(s.error))), benchmark=_n(e.at(e.now.benchmark_odds_ratio)), size=_n(e.at(e.now.size_odds_ratio)), result=_n(_odds(e.at(e.now.error_benchmark))),
+        ),
+        _("error = odds / (1 + odds) = {error}").format(error=_n(e.at(e.now.error_rate))),
+        *error_rules(e),
+    ]  # fmt: skip
+    if row["benchmark"]:
+        scores = e.catalog.endpoints[row["benchmark"]]
+        date, url, note = _endpoint(e, str(s.preset))
+        lines.append(
+            _("{benchmark}: {mine} % against {other} %: [{note}]({url}), {date}").format(
+                benchmark=row["benchmark"],
+                mine=_n(scores[str(s.preset)]),
+                other=_n(scores[row["reference"]]),
+                note=note,
+                url=url,
+                date=date,
+            )
+        )
+    lines.append(_("batch, hardware and exact speculation do not change the error"))
+    return lines
+
+
+def _odds(error: float) -> float:
+    return error / (1 - error) if error < 1 else np.inf
+
+
+def _productivity(e: Evaluation) -> list[str]:
+    task, ref, s = e.now.task, e.reference.task, e.scenario
+    parts = " + ".join(_n(e.at(getattr(task, part))) for part in TIME_PARTS)
+    return [
+        _("time = prompting + waiting + reviewing + re-prompting + fixing + escaped = {parts} = {total} s").format(parts=parts, total=_n(e.at(task.time_per_task_s))),
+        _("wait W = calls {calls} x TTFT {ttft} s + output {n_out} / {speed} + tools {tools} s + start {start} s = {wait} s").format(
+            calls=_n(s.calls * s.task_scale), ttft=_n(e.at(e.now.ttft_client_s)), n_out=_n(s.n_out * s.task_scale), speed=_n(e.at(e.now.tokens_per_s)), tools=_n(s.tool_time_s * s.task_scale), start=_n(float(s.start_delay_s)), wait=_n(e.at(task.wait_s)),
+        ),
+        _("retries {retries}, fixed by hand {manual}, escaped {escaped} per task").format(retries=_n(e.at(task.retries)), manual=_n(e.at(task.p_manual)), escaped=_n(e.at(task.p_escaped))),
+        _("net productivity = time without AI / time = {value}").format(value=_n(e.at(task.net_productivity))),
+        _("reference: {time} s per accepted task, wait {wait} s").format(time=_n(e.at(ref.time_per_task_s)), wait=_n(e.at(ref.wait_s))),
+    ]  # fmt: skip

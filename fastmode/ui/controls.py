@@ -1,0 +1,142 @@
+"""The shared controls of the sidebar, made from the declarations of the scenario's fields."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from fastmode import scenario as scenarios
+from fastmode.i18n import N_, _
+from fastmode.scenario import GROUPS, TABLE, Field, Scenario
+from fastmode.ui import state
+
+PRESET_GROUPS = {"founding": N_("founding pair"), "today": N_("today's tiers"), "open": N_("open models")}
+# A field that acts only when another has a certain value.
+_ACTS_ONLY_WHEN = {
+    "draft_tokens": ("speculation", lambda v: v != "none"),
+    "acceptance_gap": ("error_level", lambda v: v == "acceptance"),
+    "agentic_step": ("task_family", lambda v: v == "agentic"),
+}
+
+
+def sidebar(marked: tuple[str, ...] = ()) -> Scenario:
+    """Draw all shared controls and return the scenario they hold. `marked`: fields the verdict hangs on most."""
+    now = state.start_values()
+    changed = set(scenarios.changed_from_preset(now))
+    declared = scenarios.all_fields()
+    with st.sidebar:
+        _head(now, changed)
+        for f in declared.values():
+            if f.group == TABLE:
+                _control(f, now, marked)
+        for group, title in GROUPS.items():
+            if group != TABLE:
+                _group(group, title, [f for f in declared.values() if f.group == group], now, changed, marked)
+    return state.read_widgets()
+
+
+def _head(now: Scenario, changed: set[str]) -> None:
+    left, middle, right = st.columns([4, 1, 1], vertical_alignment="center", gap="small")
+    label = str(state.catalog().presets.loc[str(now.preset), "label"])
+    left.markdown(f"**{_('{option}, edited').format(option=label) if changed else label}**")
+    middle.button(
+        "",
+        icon=":material/undo:",
+        on_click=state.undo,
+        disabled=not state.can_undo(),
+        key="undo",
+        type="tertiary",
+        help=_("Undo: take back the last change"),
+    )
+    right.button(
+        "",
+        icon=":material/restart_alt:",
+        on_click=state.reset,
+        disabled=not changed,
+        key="reset",
+        type="tertiary",
+        help=_("Reset: back to the preset and the task profile"),
+    )
+
+
+def _group(
+    group: str, title: str, members: list[Field], now: Scenario, changed: set[str], marked: tuple[str, ...]
+) -> None:
+    mine = [f.name for f in members if f.name in changed]
+    label = _("{group}, {n} changed").format(group=_(title), n=len(mine)) if mine else _(title)
+    with st.expander(label, key=f"group_{group}"):
+        st.caption(_summary(members, now))
+        if mine:
+            st.button(_("Reset group"), on_click=state.reset, args=(mine,), key=f"reset_{group}")
+        for f in members:
+            _control(f, now, marked)
+
+
+def _summary(members: list[Field], now: Scenario) -> str:
+    """The group's main values in one line."""
+    shown = [
+        f"{f.declaration.symbol or f.label} {f.text(getattr(now, f.name))}"
+        for f in members
+        if getattr(now, f.name) is not None
+    ]
+    return " · ".join(shown[:6])
+
+
+def _control(f: Field, now: Scenario, marked: tuple[str, ...]) -> None:
+    label = f.label + (f" ({f.unit})" if f.unit and f.kind in ("number", "whole") else "")
+    if f.name in marked:
+        label += " " + _("(decides)")
+    dependency = _ACTS_ONLY_WHEN.get(f.name)
+    idle = dependency is not None and not dependency[1](getattr(now, dependency[0]))
+    if idle:
+        label += " " + _("(no effect here)")
+    common = {"key": f.key, "bind": "query-params", "help": _help(f), "disabled": idle}
+    if f.kind == "choice":
+        _choice(f, label, now, common)
+    elif f.kind == "scale":
+        st.select_slider(label, f.grid, value=None if f.default is None else f.default, format_func=f.text, **common)
+    elif f.kind == "whole":
+        st.number_input(label, min_value=int(f.min), max_value=int(f.max), value=f.default, step=int(f.step), **common)
+    else:
+        decimals = max(0, len(f"{f.step:.10f}".rstrip("0").split(".")[1]))
+        st.number_input(label, min_value=float(f.min), max_value=float(f.max), value=f.default, step=float(f.step), format=f"%.{decimals}f", placeholder=_("as published"), **common)  # fmt: skip
+
+
+def _choice(f: Field, label: str, now: Scenario, common: dict) -> None:
+    labels = dict(f.choices)
+    options = list(labels)
+    on_change = {"preset": state.choose_preset, "task": state.choose_profile}.get(f.name)
+    if f.name == "hardware":
+        everything = st.session_state.get("all", False)
+        hidden = state.catalog().hardware["shown"] != 1
+        options = [i for i in options if everything or not hidden[i] or i == now.hardware]
+    st.selectbox(
+        label,
+        options,
+        index=options.index(f.default),
+        format_func=lambda i: labels.get(i, i),
+        on_change=on_change,
+        **common,
+    )
+    if f.name == "preset":
+        row = state.catalog().presets.loc[str(now.preset)]
+        st.caption(
+            _("{group}; {hypothesis}").format(group=_(PRESET_GROUPS[row["group"]]), hypothesis=row["hypothesis"])
+            if row["hypothesis"]
+            else _(PRESET_GROUPS[row["group"]])
+        )
+    if f.name == "hardware":
+        st.toggle(
+            _("all hardware"),
+            key="all",
+            bind="query-params",
+            help=_("Also announced and unshipped chips, phones and laptops"),
+        )
+
+
+def _help(f: Field) -> str:
+    parts = [f.help]
+    if f.note:
+        parts.append(f.note + ".")
+    if f.source_url.startswith("http"):
+        parts.append(f"[{_('source')}]({f.source_url})")
+    return " ".join(parts)

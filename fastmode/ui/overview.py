@@ -1,0 +1,147 @@
+"""The Overview page: verdict, the four bars, two sliders, three tasks, four cards."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from fastmode import format as fmt
+from fastmode import scenario as scenarios
+from fastmode.charts.task_time import HEIGHT, HEIGHT_NARROW, TaskBar, task_time_figure
+from fastmode.charts.theme import SLICES, slice_label
+from fastmode.evaluate import Evaluation, evaluate
+from fastmode.i18n import N_, _
+from fastmode.productivity import TIME_PARTS
+from fastmode.scenario import Scenario
+from fastmode.sweep import FOUNDING, bars
+from fastmode.ui import state
+from fastmode.ui.cards import draw_cards, draw_verdict, mode
+from fastmode.ui.chart import chart
+from fastmode.verdict import option_name, short
+
+MIRRORED = (
+    ("task_scale", N_("How long the machine works on a task")),
+    ("fix_time_s", N_("What an error costs to fix")),
+)
+PROFILE_BUTTONS = ("critical-work", "prototyping", "chat")
+# Ends of the time axis, in minutes: it steps up only when a bar would leave it, so it stands still while a slider moves.
+X_ENDS_MIN = (5, 10, 20, 40, 60, 90, 120, 180, 240, 360, 480, 720, 960, 1440, 2880, 5760, 14400, 43200, 144000)
+
+
+def draw(scenario: Scenario) -> None:
+    """Draw the page for a scenario."""
+    catalog = state.catalog()
+    evaluation, verdict = state.judged(scenario)
+    edited = bool(scenarios.changed_from_preset(scenario))
+    side_by_side = bars(scenario, catalog)
+    draw_verdict(verdict, _second_pair(scenario))
+    _picture(side_by_side, evaluation, edited)
+    _controls()
+    draw_cards(evaluation)
+    _table(side_by_side)
+
+
+def _second_pair(scenario: Scenario) -> str:
+    """A sentence on the founding pair that the scenario is not about."""
+    other = "opus-4.6-fast" if str(scenario.preset) != "opus-4.6-fast" else "gpt-5.3-codex-spark"
+    return short(evaluate(replace(scenario, **scenarios.expand_preset(other)), state.catalog()))
+
+
+def _picture(founding: Evaluation, now: Evaluation, edited: bool) -> None:
+    rows = [_bar(founding, i, preset) for i, preset in enumerate(FOUNDING)]
+    mine = str(now.scenario.preset)
+    if edited or mine not in FOUNDING:
+        rows.append(_bar(now, 0, mine, option_name(now, edited)))
+    longest = max((row.total_s for row in rows if row.available), default=60.0)
+    end_s = 60.0 * next((m for m in X_ENDS_MIN if m * 60.0 >= longest * 1.02), X_ENDS_MIN[-1])
+    figure, narrow = task_time_figure(rows, mode(), end_s)
+    extra = 44 * (len(rows) - len(FOUNDING))
+    chart(
+        figure,
+        key="task_time",
+        alt=_alt(rows),
+        height=HEIGHT + extra,
+        height_narrow=HEIGHT_NARROW + extra,
+        narrow=narrow,
+    )
+
+
+def _bar(e: Evaluation, index: int, preset: str, label: str = "") -> TaskBar:
+    side, task = e.now, e.now.task
+    table = e.catalog.presets.loc[preset]
+    total = e.at(task.time_per_task_s, index)
+    multiplier = e.at(e.cost_multiplier, index)
+    is_reference = preset == table["reference"]
+    return TaskBar(
+        label=label or str(table["label"]),
+        speed_text=_("{speed} tok/s").format(speed=fmt.number(e.at(side.tokens_per_s, index))),
+        price_text=_("{ratio} price").format(ratio=fmt.ratio(multiplier))
+        if np.isfinite(multiplier)
+        else _("price not published"),
+        parts={key: e.at(getattr(task, part), index) for key, part in zip(SLICES, TIME_PARTS, strict=True)},
+        total_s=total,
+        group=str(table["compare_group"]),
+        highlighted=bool(label) or preset == str(e.scenario.preset),
+        available=bool(np.isfinite(total)),
+        reason=e.reason(side, index),
+        change_text=""
+        if is_reference and not label
+        else fmt.change(total, e.at(e.reference.task.time_per_task_s, index)),
+        change_better=None if is_reference and not label else e.at(e.time_change, index) < 0,
+    )
+
+
+def _alt(rows: list[TaskBar]) -> str:
+    parts = [f"{row.label} {fmt.duration(row.total_s) if row.available else row.reason}" for row in rows]
+    return _("Time per accepted task: {bars}.").format(bars="; ".join(parts))
+
+
+def _controls() -> None:
+    """Mirrors of two shared sliders, and three task profiles as buttons."""
+    declared = scenarios.all_fields()
+    *sliders, buttons = st.columns([3, 3, 4], vertical_alignment="bottom", gap="medium")
+    for column, (name, label) in zip(sliders, MIRRORED, strict=True):
+        f = declared[name]
+        mirror = f"mirror_{f.key}"
+        st.session_state[mirror] = st.session_state[f.key]
+        with column:
+            st.select_slider(
+                _(label),
+                f.grid,
+                format_func=f.text,
+                key=mirror,
+                on_change=_from_mirror,
+                args=(mirror, f.key),
+                help=f.help,
+            )
+    with buttons:
+        profiles = state.catalog().profiles
+        for column, task in zip(st.columns(len(PROFILE_BUTTONS)), PROFILE_BUTTONS, strict=True):
+            column.button(
+                str(profiles.at[task, "label"]),
+                key=f"profile_{task}",
+                on_click=state.choose_profile,
+                args=(task,),
+                width="stretch",
+                help=str(profiles.at[task, "summary"]),
+            )
+
+
+def _from_mirror(mirror: str, key: str) -> None:
+    st.session_state[key] = st.session_state[mirror]
+
+
+def _table(e: Evaluation) -> None:
+    with st.expander(_("The bars as a table"), key="bars_table"):
+        task = e.now.task
+        columns = {_("option"): [str(e.catalog.presets.at[p, "label"]) for p in FOUNDING]}
+        for key, part in zip(SLICES, TIME_PARTS, strict=True):
+            columns[_("{slice}, s").format(slice=slice_label(key))] = np.round(
+                np.broadcast_to(getattr(task, part), len(FOUNDING)), 1
+            )
+        columns[_("total, s")] = np.round(np.broadcast_to(task.time_per_task_s, len(FOUNDING)), 1)
+        columns[_("correcting, %")] = np.round(100 * np.broadcast_to(task.correction_share, len(FOUNDING)), 1)
+        st.dataframe(pd.DataFrame(columns), hide_index=True, width="stretch")

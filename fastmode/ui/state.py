@@ -1,0 +1,141 @@
+"""The scenario of a session: read from the link, held by the widgets, undone and reset.
+
+Widgets are bound to the link by Streamlit; this module makes sure that a link is canonical before the first widget exists,
+so that one rule (scenario.from_query) reads links for pages and command line alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import fields as dataclass_fields
+from typing import Any
+
+import streamlit as st
+
+from fastmode import link
+from fastmode import scenario as scenarios
+from fastmode.catalog import Catalog, load
+from fastmode.evaluate import Evaluation, evaluate
+from fastmode.link import Ignored
+from fastmode.scenario import Field, Scenario
+from fastmode.verdict import Verdict, judge
+
+MAX_UNDO = 50
+# Session keys that belong to no widget.
+SCENARIO, IGNORED, HISTORY, EXPECTED = "scenario", "ignored", "history", "expected"
+
+
+def catalog() -> Catalog:
+    """The catalogue, loaded once for the process."""
+    return load()
+
+
+def make_link_canonical(page) -> None:
+    """On a session's first run: rewrite a hand-made or broken link into the one the app would write.
+
+    Must run after st.navigation and before any widget. Keeps what was ignored for one quiet line.
+    """
+    if SCENARIO in st.session_state or EXPECTED in st.session_state:
+        return
+    raw = {key: st.query_params.get_all(key) for key in st.query_params}
+    scenario, ignored = link.from_query(raw)
+    st.session_state[IGNORED] = ignored
+    st.session_state[EXPECTED] = scenario
+    wanted = link.to_params(scenario)
+    view = {key: values[-1] for key, values in raw.items() if key in link.VIEW_KEYS}
+    if raw != {key: [value] for key, value in (wanted | view).items()}:
+        st.switch_page(page, query_params=wanted | view)
+
+
+def start_values() -> Scenario:
+    """The scenario the widgets are about to show: that of the link on the first run, then what they hold."""
+    declared = scenarios.all_fields()
+    if all(f.key in st.session_state for f in declared.values()):
+        return _held(declared)
+    return st.session_state.get(EXPECTED) or scenarios.default()
+
+
+def _held(declared: dict[str, Field]) -> Scenario:
+    return Scenario(**{name: _clean(f, st.session_state.get(f.key, f.default)) for name, f in declared.items()})
+
+
+def read_widgets() -> Scenario:
+    """The scenario that the widgets hold now; keeps the one before for undo."""
+    scenario = _held(scenarios.all_fields())
+    before = st.session_state.get(SCENARIO)
+    if before is not None and before != scenario:
+        history = st.session_state.setdefault(HISTORY, [])
+        if not st.session_state.pop("undoing", False):
+            history.append(before)
+            del history[:-MAX_UNDO]
+    st.session_state[SCENARIO] = scenario
+    return scenario
+
+
+def _clean(f: Field, value: Any) -> Any:
+    if f.kind == "choice":
+        return str(value)
+    if value is None:
+        return None if f.optional else f.default
+    value = scenarios.snap(f, min(max(float(value), f.min), f.max))
+    return int(value) if f.kind == "whole" else float(value)
+
+
+def set_fields(values: dict[str, Any]) -> None:
+    """Give widgets new values. Only for callbacks: widgets take them at the start of the next run."""
+    declared = scenarios.all_fields()
+    for name, value in values.items():
+        st.session_state[declared[name].key] = value
+
+
+def choose_preset() -> None:
+    """The option was changed: take everything the preset stands for."""
+    set_fields(scenarios.expand_preset(st.session_state[scenarios.all_fields()["preset"].key]))
+
+
+def choose_profile(task: str | None = None) -> None:
+    """The task was changed: take everything the profile stands for."""
+    set_fields(scenarios.expand_profile(task or st.session_state[scenarios.all_fields()["task"].key]))
+
+
+def reset(names: Iterable[str] | None = None) -> None:
+    """Back to what preset, profile and defaults say, for all fields or the named ones."""
+    now: Scenario = st.session_state[SCENARIO]
+    plain = plain_values(now)
+    set_fields({name: value for name, value in plain.items() if names is None or name in set(names)})
+
+
+def plain_values(now: Scenario) -> dict[str, Any]:
+    """Every field as preset, profile and defaults say it."""
+    plain = {name: f.default for name, f in scenarios.all_fields().items()}
+    plain |= scenarios.expand_preset(str(now.preset)) | scenarios.expand_profile(str(now.task))
+    return plain
+
+
+def undo() -> None:
+    """Take back the last change."""
+    history = st.session_state.get(HISTORY, [])
+    if history:
+        last: Scenario = history.pop()
+        st.session_state["undoing"] = True
+        set_fields({f.name: getattr(last, f.name) for f in dataclass_fields(Scenario)})
+
+
+def ignored() -> list[Ignored]:
+    """What of the session's first link was not used as written."""
+    return st.session_state.get(IGNORED, [])
+
+
+def can_undo() -> bool:
+    """Whether there is a change to take back."""
+    return bool(st.session_state.get(HISTORY))
+
+
+def judged(scenario: Scenario) -> tuple[Evaluation, Verdict]:
+    """Evaluation and verdict of a scenario, kept while the session asks for the same one."""
+    known = st.session_state.get("judged")
+    if known is None or known[0] != scenario:
+        evaluation = evaluate(scenario)
+        known = scenario, evaluation, judge(evaluation, bool(scenarios.changed_from_preset(scenario)))
+        st.session_state["judged"] = known
+    return known[1], known[2]

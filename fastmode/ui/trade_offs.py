@@ -1,0 +1,128 @@
+"""The Trade-offs page: verdict, cards, four linked curves, and where a decode step goes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from fastmode import format as fmt
+from fastmode.charts.panels import TICKS, panels
+from fastmode.charts.step_time import HEIGHT as STEP_HEIGHT
+from fastmode.charts.step_time import step_time_figure
+from fastmode.charts.tradeoffs import HEIGHT, HEIGHT_NARROW, tradeoffs_figure
+from fastmode.evaluate import Evaluation
+from fastmode.i18n import N_, _
+from fastmode.scenario import Scenario
+from fastmode.sweep import AXES, Sweep, group_of, presets_side_by_side, sweep
+from fastmode.ui import state
+from fastmode.ui.cards import draw_cards, draw_verdict, mode
+from fastmode.ui.chart import chart
+from fastmode.verdict import option_name
+
+AXIS_LABELS = {
+    "batch": N_("batch size"),
+    "distillation": N_("distillation"),
+    "context": N_("context"),
+    "hardware": N_("hardware"),
+}
+STEP_FIELDS = {
+    "weights": "weights_s", "kv": "kv_s", "compute": "compute_s", "collectives": "collectives_s", "overhead": "overhead_s",
+    "prefill": "others_prefill_s",
+}  # fmt: skip
+
+
+def draw(scenario: Scenario) -> None:
+    """Draw the page for a scenario."""
+    evaluation, verdict = state.judged(scenario)
+    draw_verdict(verdict)
+    draw_cards(evaluation)
+    left, right = st.columns([3, 1], vertical_alignment="bottom")
+    axis = left.segmented_control(
+        _("x axis"),
+        list(AXES),
+        default="batch",
+        format_func=lambda a: _(AXIS_LABELS[a]),
+        key="x",
+        bind="query-params",
+        required=True,
+    )
+    with_points = right.toggle(_("published points"), value=True, key="points")
+    along = sweep(scenario, axis or "batch", state.catalog(), bool(st.session_state.get("all")))
+    _curves(along, evaluation, with_points)
+    _step(evaluation)
+    _table(along)
+
+
+def _curves(along: Sweep, now: Evaluation, with_points: bool) -> None:
+    scenario = now.scenario
+    points = presets_side_by_side(scenario, group_of(scenario)) if with_points else None
+    drawn = panels(along, now, points)
+    _field, title = AXES[along.axis]
+    figure, narrow = tradeoffs_figure(
+        along.x, _(title), along.axis != "hardware", TICKS.get(along.axis), drawn, mode(), along.now_x,
+        str(now.catalog.presets.at[str(scenario.reference), "label"]),
+        scenario_label=option_name(now), infeasible=along.spans, x_unit="x" if along.axis == "distillation" else "",
+    )  # fmt: skip
+    chart(figure, key="tradeoffs", alt=_alt(along, now), height=HEIGHT, height_narrow=HEIGHT_NARROW, narrow=narrow)
+
+
+def _alt(along: Sweep, now: Evaluation) -> str:
+    return _("Tokens per second, cost, error rate and net productivity against {axis}. Now: {speed} tok/s, {error} errors, {productivity} as fast as without AI.").format(
+        axis=_(AXIS_LABELS[along.axis]), speed=fmt.number(now.at(now.now.tokens_per_s)), error=fmt.share(now.at(now.now.error_rate)), productivity=fmt.ratio(now.at(now.now.task.net_productivity)),
+    )  # fmt: skip
+
+
+def _step(e: Evaluation) -> None:
+    """Where the time of one output token goes, here and in the reference."""
+    st.subheader(_("Where does the step go?"), anchor=False)
+    rows = {}
+    for name, side in (
+        (option_name(e), e.now),
+        (str(e.catalog.presets.at[str(e.scenario.reference), "label"]), e.reference),
+    ):
+        if name not in rows and np.isfinite(e.at(side.service.tpot_s)):
+            rows[name] = {part: e.at(getattr(side.service, field)) for part, field in STEP_FIELDS.items()}
+    if not rows:
+        st.caption(_("No step to show: {reason}.").format(reason=e.reason(e.now) or _("no stand-in model")))
+        return
+    figure, narrow = step_time_figure(rows, mode())
+    alt = "; ".join(
+        f"{name}: " + ", ".join(f"{part} {1e3 * value:.2g} ms" for part, value in parts.items())
+        for name, parts in rows.items()
+    )
+    chart(
+        figure,
+        key="step",
+        alt=_("Time per output token, modelled. {parts}").format(parts=alt),
+        height=STEP_HEIGHT,
+        narrow=narrow,
+    )
+    st.caption(
+        _(
+            "Modelled time per output token of one user with the stand-in model, before it is scaled to the published speed."
+        )
+    )
+
+
+def _table(along: Sweep) -> None:
+    with st.expander(_("The curves as a table"), key="curves_table"):
+        e, n = along.evaluation, len(along.x)
+        columns = {
+            _(AXES[along.axis][1]): along.x,
+            _("tokens/s per user"): e.now.tokens_per_s,
+            _("cost multiplier"): e.cost_multiplier,
+            _("provider cost, USD per Mtok"): e.now.provider_usd_per_mtok[1],
+            _("error rate, %"): 100 * e.now.error_rate,
+            _("net productivity, x"): e.now.task.net_productivity,
+            _("chips"): e.now.service.n_chips,
+        }
+        frame = pd.DataFrame({k: v if isinstance(v, list) else np.broadcast_to(v, n) for k, v in columns.items()})
+        frame[_("no figure because")] = [
+            next((why for a, b, why in along.spans if _inside(x, a, b)), "") for x in along.x
+        ]
+        st.dataframe(frame, hide_index=True, width="stretch")
+
+
+def _inside(x, start, stop) -> bool:
+    return x == start if isinstance(x, str) else start <= x <= stop
