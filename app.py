@@ -4,7 +4,7 @@ import streamlit as st
 
 from fastmode.ui import frame
 
-st.set_page_config(page_title="fastmode", page_icon=":material/speed:", layout="wide")
+st.set_page_config(page_title="fastmode", page_icon=frame.ICON, layout="wide")
 page = frame.navigate()
 frame.controls()
 page.run()

@@ -21,11 +21,10 @@ import numpy as np
 from fastmode import economics, productivity, quality
 from fastmode.catalog import Catalog, load
 from fastmode.i18n import N_, _
-from fastmode.scenario import NO_MODEL, Scenario, all_fields, expand_profile
-from fastmode.serving import Service, ServingConfig, serve
-from fastmode.serving.configuration import ENGINES, PRECISIONS
+from fastmode.option_table import PresetTable, code_maps, coded, preset_table, profile_shapes
+from fastmode.scenario import Scenario, all_fields
+from fastmode.serving import Service, ServingConfig, serve_automatic
 
-BENCHMARKS = ("swe_bench_verified", "swe_bench_pro", "terminal_bench_2")
 # The words for where a figure comes from (UX 7), by the basis of the endpoint row.
 BASIS_WORDS = {
     "vendor_spec": N_("published"),
@@ -35,8 +34,6 @@ BASIS_WORDS = {
     "modelled": N_("modelled"),
     "assumed": N_("assumed"),
 }
-# The task shape that belongs to a profile: at its own values a published speed holds as it is.
-_SHAPE_FIELDS = ("n_in", "n_out", "calls", "context_tokens")
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +44,7 @@ class Side:
     """
 
     preset: np.ndarray  # row of the presets table
+    model: np.ndarray  # row of the models table, -1 = no stand-in
     service: Service  # the serving model's own answer, in full
     published_tokens_per_s: np.ndarray
     modelled_tokens_per_s: np.ndarray
@@ -109,11 +107,21 @@ class Evaluation:
         """Why the speed of an element is unknown, or an empty string."""
         if np.isfinite(self.at(side.tokens_per_s, index)):
             return ""
-        service = side.service
-        position = index if np.size(service.status) > 1 else 0
-        if int(np.ravel(service.status)[position]):
-            return service.reason(position)
-        return _("speed not published; enter one under Serving")
+        if np.isnan(self.at(side.published_tokens_per_s, index)) and self._no_stand_in(side, index):
+            return _("speed not published; enter one under Serving")
+        return self.service_reason(side, index) or _(
+            "the preset's own settings cannot be modelled, so there is no ratio to scale by"
+        )
+
+    def service_reason(self, side: Side, index: int = 0) -> str:
+        """Why the serving model has no figures for an element, or an empty string."""
+        position = index if np.size(side.service.status) > 1 else 0
+        if not int(np.ravel(side.service.status)[position]):
+            return ""
+        return _("no stand-in model chosen") if self._no_stand_in(side, index) else side.service.reason(position)
+
+    def _no_stand_in(self, side: Side, index: int) -> bool:
+        return self.at(side.model, index) < 0
 
     def outputs(self) -> dict[str, Output]:
         """The figures of the contract (section 13 of the design), values shaped like the scenario."""
@@ -192,101 +200,10 @@ class Evaluation:
         return self.reason(self.now) or _("not published")
 
 
-@dataclass(frozen=True, eq=False)
-class _PresetTable:
-    """Presets as aligned arrays, row = position in catalog.presets."""
-
-    rows: dict[str, int]
-    serving: dict[str, np.ndarray]  # ServingConfig attribute -> value per preset
-    tokens_per_s: np.ndarray
-    price_in: np.ndarray
-    price_out: np.ndarray
-    handshake_s: np.ndarray
-    ttft_s: np.ndarray
-    closed: np.ndarray
-    odds_ratio: np.ndarray  # against the reference of its own group, same benchmark
-    total_params_b: np.ndarray
-
-
-@lru_cache(maxsize=8)
-def _preset_table(catalog: Catalog) -> _PresetTable:
-    presets, endpoints = catalog.presets, catalog.endpoints.reindex(catalog.presets.index)
-    codes = _code_maps(catalog)
-    declared = all_fields(catalog)
-
-    def number(name: str) -> np.ndarray:
-        return presets[name].to_numpy(float)
-
-    def coded(name: str, table: dict[str, int]) -> np.ndarray:
-        return np.array([table.get(str(v), -1) for v in presets[name]])
-
-    draft = number("draft_tokens")
-    serving = {
-        "model": coded("model", codes["model"]),
-        "hardware": coded("hardware", codes["hardware"]),
-        "n_chips": np.nan_to_num(number("n_chips")),
-        "weight_precision": coded("weight_precision", codes["weight_precision"]),
-        "batch": np.where(np.isnan(number("batch_size")), declared["batch_size"].default, number("batch_size")),
-        "speculation": coded("speculation", codes["speculation"]),
-        "draft_tokens": np.where(np.isnan(draft), declared["draft_tokens"].default, draft),
-    }
-    odds = np.ones(len(presets))
-    for row, (preset, reference, benchmark) in enumerate(
-        zip(presets.index, presets["reference"], presets["benchmark"], strict=True)
-    ):
-        if benchmark and reference != preset:
-            odds[row] = quality.benchmark_odds_ratio(
-                catalog.endpoints.loc[preset], catalog.endpoints.loc[reference], benchmark
-            )
-    sizes = catalog.models["total_params_b"].to_numpy(float)
-    return _PresetTable(
-        rows={str(p): i for i, p in enumerate(presets.index)},
-        serving=serving,
-        tokens_per_s=endpoints["output_tok_s"].to_numpy(float),
-        price_in=endpoints["input_usd_per_mtok"].to_numpy(float),
-        price_out=endpoints["output_usd_per_mtok"].to_numpy(float),
-        handshake_s=number("handshake_s"),
-        ttft_s=number("ttft_s"),
-        closed=number("closed") == 1,
-        odds_ratio=odds,
-        total_params_b=np.where(serving["model"] >= 0, sizes[serving["model"]], np.nan),
-    )
-
-
-@lru_cache(maxsize=8)
-def _code_maps(catalog: Catalog) -> dict[str, dict[str, int]]:
-    precision = {name: code for code, name in enumerate(PRECISIONS)}
-    return {
-        "model": {str(m): i for i, m in enumerate(catalog.models.index)},
-        "hardware": {str(h): i for i, h in enumerate(catalog.hardware.index)},
-        "weight_precision": precision,
-        "kv_precision": {"auto": -1} | precision,
-        "engine": {name: code for code, name in enumerate(ENGINES)},
-        "speculation": {str(c): i for i, c in enumerate(catalog.accept_length["id"].unique())},
-        "task": {str(t): i for i, t in enumerate(catalog.profiles.index)},
-    }
-
-
-@lru_cache(maxsize=8)
-def _profile_shapes(catalog: Catalog) -> dict[str, np.ndarray]:
-    """The task shape of each profile by field, one value a profile."""
-    declared = all_fields(catalog)
-    expanded = [expand_profile(str(t), catalog) for t in catalog.profiles.index]
-    return {f: np.array([float(e.get(f, declared[f].default)) for e in expanded]) for f in _SHAPE_FIELDS}
-
-
 @lru_cache(maxsize=64)
 def _betas(catalog: Catalog, agentic_step: float) -> dict[str, float]:
     families = [i for i, _label in all_fields(catalog)["task_family"].choices]
     return {f: float(quality.beta(f, catalog, agentic_step).value) for f in families}
-
-
-def _coded(value: Any, table: dict[str, int]) -> np.ndarray:
-    """Ids, one or an array of them, as codes; -1 for what the table does not know."""
-    if isinstance(value, str):
-        return np.array([table.get(value, -1)])
-    ids, inverse = np.unique(np.asarray(value, dtype=str).ravel(), return_inverse=True)
-    return np.array([table.get(str(i), -1) for i in ids])[inverse]
 
 
 def _flatten(scenario: Scenario) -> tuple[tuple[int, ...], dict[str, Any]]:
@@ -314,26 +231,26 @@ def evaluate(scenario: Scenario, catalog: Catalog | None = None) -> Evaluation:
     """
     catalog = catalog or load()
     shape, v = _flatten(scenario)
-    presets, codes = _preset_table(catalog), _code_maps(catalog)
+    presets, codes = preset_table(catalog), code_maps(catalog)
     option = _rows(v["preset"], presets.rows, "preset")
     compared = _rows(v["reference"], presets.rows, "reference")
     task = _rows(v["task"], codes["task"], "task")
     home = {
-        f: table[task] for f, table in _profile_shapes(catalog).items()
+        f: table[task] for f, table in profile_shapes(catalog).items()
     }  # the task shape the published figures hold at
 
     own = {
-        "model": _coded(v["model"], codes["model"]),
-        "hardware": _coded(v["hardware"], codes["hardware"]),
+        "model": coded(v["model"], codes["model"]),
+        "hardware": coded(v["hardware"], codes["hardware"]),
         "n_chips": v["n_chips"],
-        "weight_precision": _coded(v["weight_precision"], codes["weight_precision"]),
+        "weight_precision": coded(v["weight_precision"], codes["weight_precision"]),
         "batch": v["batch_size"],
-        "speculation": _coded(v["speculation"], codes["speculation"]),
+        "speculation": coded(v["speculation"], codes["speculation"]),
         "draft_tokens": v["draft_tokens"],
     }
     settings = {
-        "kv_precision": _coded(v["kv_precision"], codes["kv_precision"]),
-        "engine": _coded(v["engine"], codes["engine"]),
+        "kv_precision": coded(v["kv_precision"], codes["kv_precision"]),
+        "engine": coded(v["engine"], codes["engine"]),
         "tp": v["tp"], "pp": v["pp"], "dp": v["dp"], "ep": v["ep"],
     }  # fmt: skip
     plain = {"kv_precision": np.array([-1]), "engine": settings["engine"]} | {
@@ -359,13 +276,13 @@ def evaluate(scenario: Scenario, catalog: Catalog | None = None) -> Evaluation:
     keeps_model = presets.closed[option] | (model_now == presets.serving["model"][option])
     size_ratio = np.where(keeps_model, 1.0, presets.total_params_b[option] / size_now) * v["distillation"]
     now = _side(
-        v, catalog, presets, option, scenario_service, anchor_service, _equal(configs[0], configs[1]), keeps_model,
+        v, catalog, presets, option, own["model"], scenario_service, anchor_service, _equal(configs[0], configs[1]), keeps_model,
         (v["anchor_tokens_per_s"], v["anchor_ttft_s"], v["price_in_usd_per_mtok"], v["price_out_usd_per_mtok"], v["handshake_s"]),
         np.where(size_ratio == 1.0, 1.0, size_ratio**betas), own["hardware"], prices,
     )  # fmt: skip
     unset = np.full(1, np.nan)
     reference = _side(
-        v, catalog, presets, compared, reference_service, home_service, _equal(configs[2], configs[3]), np.ones(1, bool),
+        v, catalog, presets, compared, reference_own["model"], reference_service, home_service, _equal(configs[2], configs[3]), np.ones(1, bool),
         (unset, unset, unset, unset, presets.handshake_s[compared]), np.ones(1), reference_own["hardware"], prices,
     )  # fmt: skip
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -375,7 +292,7 @@ def evaluate(scenario: Scenario, catalog: Catalog | None = None) -> Evaluation:
 
 
 def _rows(ids: Any, table: dict[str, int], field: str) -> np.ndarray:
-    rows = _coded(ids, table)
+    rows = coded(ids, table)
     if (rows < 0).any():
         raise KeyError(f"{field}: unknown id in {ids!r}")
     return rows
@@ -407,7 +324,7 @@ def _serve_together(configs: tuple[dict[str, np.ndarray], ...], catalog: Catalog
     joined = {
         k: np.concatenate([np.broadcast_to(c[k], n) for c, n in zip(configs, sizes, strict=True)]) for k in configs[0]
     }
-    service = serve(ServingConfig(**joined, queue_overflow=False), catalog)
+    service = serve_automatic(ServingConfig(**joined, queue_overflow=False), catalog)
     stops = np.cumsum(sizes)
     return [service.slice(int(stop - n), int(stop)) for stop, n in zip(stops, sizes, strict=True)]
 
@@ -424,7 +341,7 @@ def _betas_of(v: dict[str, Any], catalog: Catalog) -> np.ndarray:
 
 
 def _side(
-    v: dict[str, Any], catalog: Catalog, presets: _PresetTable, option: np.ndarray, service: Service, anchor: Service,
+    v: dict[str, Any], catalog: Catalog, presets: PresetTable, option: np.ndarray, model: np.ndarray, service: Service, anchor: Service,
     at_preset: np.ndarray, keeps_model: np.ndarray, own: tuple[np.ndarray, ...], size_odds: np.ndarray, hardware: np.ndarray,
     price_inputs: tuple[np.ndarray, ...],
 ) -> Side:  # fmt: skip
@@ -483,7 +400,7 @@ def _side(
             price_in_usd_per_mtok=price_in, price_out_usd_per_mtok=price_out, **{n: v[n] for n in names},
         )  # fmt: skip
     return Side(
-        option, service, published, service.tokens_per_s_per_user, speed, speed_ratio, anchored, ttft, handshake, list_in, list_out,
+        option, model, service, published, service.tokens_per_s_per_user, speed, speed_ratio, anchored, ttft, handshake, list_in, list_out,
         price_in, price_out, provider, hour_usd, hour.derived, benchmark_error, error, odds_ratio, size_odds,
         inputs, productivity.task(inputs),
     )  # fmt: skip
@@ -491,6 +408,3 @@ def _side(
 
 def _is(value: Any, word: str) -> np.ndarray:
     return np.asarray(value).ravel() == word
-
-
-__all__ = ["BASIS_WORDS", "BENCHMARKS", "Evaluation", "NO_MODEL", "Output", "Side", "evaluate"]

@@ -58,7 +58,9 @@ def judge(evaluation: Evaluation, edited: bool = False) -> Verdict:
         return Verdict(finding, "", "", "", np.nan, np.nan, np.nan, np.nan, ())
     same = abs(change) < SAME_WITHIN
     words = {"task": task, "option": name, "reference": other, "x": fmt.signed_share(abs(change)).lstrip("+")}
-    if same:
+    if not edited and str(scenario.preset) == str(scenario.reference):
+        finding = _("{option} is compared with itself: choose another option, or move a slider.").format(option=name)
+    elif same:
         finding = _("For {task}, {option} takes the same developer time per accepted task as {reference}.").format(
             **words
         )
@@ -73,7 +75,7 @@ def judge(evaluation: Evaluation, edited: bool = False) -> Verdict:
     without = evaluate(replace(scenario, escape_factor=0.0), catalog)
     change_without = e.at(without.time_change)
     caveat = _("No band is computed yet. If errors that escape review cost nothing: {change}.").format(
-        change=fmt.change(1.0 + change_without, 1.0)
+        change=fmt.signed_share(change_without)
     )
     error, wage = _thresholds(e)
     threshold = _threshold_text(e, error, wage)
@@ -105,8 +107,9 @@ def hangs_on(evaluation: Evaluation) -> tuple[str, ...]:
 
 
 _HANGING_GROUPS = ("table", "task", "people", "error")
-# They move both sides' value, not the difference in time between them; the gap only acts at acceptance level.
-_NOT_IN_THE_DIFFERENCE = ("wage_usd_per_h", "baseline_s", "baseline_error", "acceptance_gap")
+# They move both sides' value, not the difference in time; the gap only acts at acceptance level; batch and distillation
+# are what the user chooses, not what the verdict assumes.
+_NOT_IN_THE_DIFFERENCE = ("wage_usd_per_h", "baseline_s", "baseline_error", "acceptance_gap", "batch_size", "distillation")
 
 
 def _thresholds(e: Evaluation) -> tuple[float, float]:

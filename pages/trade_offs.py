@@ -4,7 +4,7 @@ import streamlit as st
 
 from fastmode.ui.frame import through_app
 
-through_app("trade-offs")
+through_app("trade_offs")
 
 from fastmode.ui import trade_offs  # noqa: E402  (only once the page runs inside the app)
 

@@ -9,10 +9,8 @@ from fastmode.charts import theme
 from fastmode.format import MISSING, join_unit, number, share
 from fastmode.i18n import _
 
-HEIGHT = 150
-HEIGHT_TWO = 200
-HEIGHT_NARROW = 190
-HEIGHT_NARROW_TWO = 250
+HEIGHT = 200  # of two rows; one takes as much, so that nothing jumps
+HEIGHT_NARROW = 240
 
 _BAR = 0.6
 _MARGIN = {"l": 8, "r": 84, "t": 34, "b": 46}
@@ -20,30 +18,23 @@ _MARGIN_NARROW = {"l": 8, "r": 70, "t": 52, "b": 40}
 
 
 def step_time_figure(
-    parts: Mapping[str, float],
-    mode: theme.Mode,
-    *,
-    label: str = "",
-    reference: Mapping[str, float] | None = None,
-    reference_label: str = "",
-    x_max_s: float | None = None,
-    scale: float = 1.0,
+    rows: Mapping[str, Mapping[str, float]], mode: theme.Mode, *, x_max_s: float | None = None, scale: float = 1.0
 ) -> tuple[go.Figure, dict]:
-    """One stacked bar in ms per output token, a second one for the reference, and the layout override for phones.
+    """One stacked bar a row in ms per output token, and the layout override for phones.
 
-    parts, reference: seconds by the keys of theme.STEP_PARTS (others are shown by their own name, in grey); NaN is
-    absent. x_max_s: where the axis ends, else just beyond the longer bar. scale: size of type (1.3 in a meeting; not on phones).
+    rows: name -> seconds by the keys of theme.STEP_PARTS (other parts are shown by their own name, in grey; NaN is
+    absent). The first row is the scenario, further ones what it is compared with; an empty name is not written.
+    x_max_s: where the axis ends, else just beyond the longest bar. scale: size of type (1.3 in a meeting; not on phones).
     ValueError for a negative part.
     """
-    rows = [parts] if reference is None else [parts, reference]
-    names = [label, reference_label][: len(rows)]
-    keys = list(dict.fromkeys([key for key in theme.STEP_PARTS if any(key in row for row in rows)]))
-    keys += [key for row in rows for key in row if key not in theme.STEP_PARTS and key not in keys]
-    ms = 1e3 * np.array([[row.get(key, np.nan) for key in keys] for row in rows], dtype=float).reshape(len(rows), -1)
+    names, parts = list(rows), list(rows.values())
+    keys = [key for key in theme.STEP_PARTS if any(key in row for row in parts)]
+    keys += [key for key in dict.fromkeys(key for row in parts for key in row) if key not in theme.STEP_PARTS]
+    ms = 1e3 * np.array([[row.get(key, np.nan) for key in keys] for row in parts], dtype=float).reshape(len(rows), -1)
     if (ms < 0).any():
         raise ValueError("a part of the step is negative")
     totals = np.nansum(ms, axis=1)
-    x_max = 1e3 * x_max_s if x_max_s else float(totals.max()) * 1.02 or 1.0
+    x_max = 1e3 * x_max_s if x_max_s else float(totals.max(initial=0.0)) * 1.02 or 1.0
     colors = theme.palette(mode)
     traces = [_trace(key, ms[:, j], totals, names, colors, scale) for j, key in enumerate(keys)]
     layout, narrow = _layouts(keys, totals, names, colors, x_max, scale)

@@ -285,6 +285,7 @@ def legend(colors: Palette, size: float) -> dict:
         "font": {"size": size, "color": colors.text},
         "itemclick": False,
         "itemdoubleclick": False,
+        "traceorder": "normal",
         "bgcolor": "rgba(0,0,0,0)",
     }
 

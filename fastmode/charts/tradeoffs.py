@@ -423,8 +423,8 @@ def _labels(view: _View, i: int, tail: str, width: float, height: float, size: f
 
     def mark(x: float, y: float, radius: float) -> tuple[float, float] | None:
         px, py = float(view.x_axis.place(x) * width), float(axis.place(y) * height)
-        if not (np.isfinite(px) and np.isfinite(py)):
-            return None
+        if not (0 <= px <= width and 0 <= py <= height):
+            return None  # nothing to mark, or beyond the axes
         taken.append(theme.Box.around(px, py, 2 * radius, 2 * radius))
         return px, py
 

@@ -46,8 +46,8 @@ def chart(
     narrow: Plotly layout that overrides the figure's there, as nested dicts; lists are replaced, not merged. Dragging
     does not zoom there (a finger must be able to scroll the page) unless `narrow` or the figure sets `dragmode`.
 
-    The backgrounds are always transparent. Font family and colour follow the page's theme where the figure sets none;
-    all other colours are the figure's.
+    The backgrounds are always transparent. Font family and colour follow the page's theme where neither the
+    figure nor its template sets one (template "none" sets none); all other colours are the figure's.
     """
     if not re.fullmatch(r"[\w-]+", key, re.ASCII):
         raise ValueError(f"chart key {key!r} has characters other than letters, digits, _ and -")

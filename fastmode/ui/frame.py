@@ -14,9 +14,11 @@ from fastmode.ui.controls import sidebar
 # url name -> (script, title, head of the navigation)
 PAGES = {
     "overview": ("pages/overview.py", N_("Overview"), N_("Decide")),
-    "trade-offs": ("pages/trade_offs.py", N_("Trade-offs"), N_("Decide")),
+    "trade_offs": ("pages/trade_offs.py", N_("Trade-offs"), N_("Decide")),
 }
 TARGET = "_page"
+# A file of our own: an icon by name would be fetched from the network.
+ICON = str(Path(__file__).resolve().parents[2] / "static" / "favicon.svg")
 RELEASE = "0.1"
 
 

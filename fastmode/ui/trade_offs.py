@@ -9,7 +9,9 @@ import streamlit as st
 from fastmode import format as fmt
 from fastmode.charts.panels import TICKS, panels
 from fastmode.charts.step_time import HEIGHT as STEP_HEIGHT
-from fastmode.charts.step_time import step_time_figure
+from fastmode.charts.step_time import HEIGHT_NARROW as STEP_HEIGHT_NARROW
+from fastmode.charts.step_time import HEIGHT_NARROW_TWO, HEIGHT_TWO, step_time_figure
+from fastmode.charts.theme import step_label
 from fastmode.charts.tradeoffs import HEIGHT, HEIGHT_NARROW, tradeoffs_figure
 from fastmode.evaluate import Evaluation
 from fastmode.i18n import N_, _
@@ -76,26 +78,24 @@ def _alt(along: Sweep, now: Evaluation) -> str:
 def _step(e: Evaluation) -> None:
     """Where the time of one output token goes, here and in the reference."""
     st.subheader(_("Where does the step go?"), anchor=False)
-    rows = {}
-    for name, side in (
-        (option_name(e), e.now),
-        (str(e.catalog.presets.at[str(e.scenario.reference), "label"]), e.reference),
-    ):
-        if name not in rows and np.isfinite(e.at(side.service.tpot_s)):
-            rows[name] = {part: e.at(getattr(side.service, field)) for part, field in STEP_FIELDS.items()}
-    if not rows:
-        st.caption(_("No step to show: {reason}.").format(reason=e.reason(e.now) or _("no stand-in model")))
-        return
-    figure, narrow = step_time_figure(rows, mode())
-    alt = "; ".join(
-        f"{name}: " + ", ".join(f"{part} {1e3 * value:.2g} ms" for part, value in parts.items())
-        for name, parts in rows.items()
+    names = option_name(e), str(e.catalog.presets.at[str(e.scenario.reference), "label"])
+    here, there = (
+        {part: e.at(getattr(side.service, field)) for part, field in STEP_FIELDS.items()}
+        for side in (e.now, e.reference)
     )
+    if not np.isfinite(here["weights"]):
+        st.caption(_("No step to show: {reason}.").format(reason=e.service_reason(e.now)))
+        return
+    second = there if np.isfinite(there["weights"]) and names[0] != names[1] else None
+    figure, narrow = step_time_figure(here, mode(), label=names[0], reference=second, reference_label=names[1])
+    parts = ", ".join(f"{step_label(part)} {fmt.number(1e3 * value)} ms" for part, value in here.items())
+    heights = (HEIGHT_TWO, HEIGHT_NARROW_TWO) if second else (STEP_HEIGHT, STEP_HEIGHT_NARROW)
     chart(
         figure,
         key="step",
-        alt=_("Time per output token, modelled. {parts}").format(parts=alt),
-        height=STEP_HEIGHT,
+        alt=_("Time per output token of {option}, modelled: {parts}").format(option=names[0], parts=parts),
+        height=heights[0],
+        height_narrow=heights[1],
         narrow=narrow,
     )
     st.caption(

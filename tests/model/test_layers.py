@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # A new module gets a row here first: that is where its place in the house is decided.
 BASE = {"catalog", "i18n"}
 PARTS = BASE | {"scenario", "serving", "economics", "quality", "productivity"}
-SPINE = PARTS | {"link", "evaluate"}
+SPINE = PARTS | {"link", "option_table", "evaluate"}
 VIEWS = SPINE | {"sweep", "uncertainty", "strategies", "explain", "predict", "productivity_csv"}
 WORDS = {"format", "verdict", "cards"}
 MODEL = VIEWS | WORDS | {"calibration", "validation", "claims"}
@@ -33,7 +33,8 @@ ALLOWED = {
     "productivity": BASE,
     "productivity_csv": BASE | {"productivity"},
     "predict": BASE | {"serving"},
-    "evaluate": PARTS,
+    "option_table": BASE | {"scenario", "serving", "quality"},
+    "evaluate": PARTS | {"option_table"},
     "sweep": SPINE | {"uncertainty"},
     "uncertainty": SPINE,
     "strategies": SPINE | {"uncertainty", "format"},

@@ -43,6 +43,7 @@ class Chart {
     this.host.append(this.plot);
     parent.append(this.host);
     this.painted = 0;
+    this.narrow = false;
     this.resizes = new ResizeObserver(() => this.draw());
     this.resizes.observe(this.host);
   }
@@ -79,7 +80,7 @@ class Chart {
   // The height depends on the width, so it is set before anything is drawn and the page below does not move.
   fit() {
     this.width = Math.floor(this.host.getBoundingClientRect().width);
-    this.narrow = this.width > 0 && this.width < NARROW_BELOW_PX;
+    if (this.width > 0) this.narrow = this.width < NARROW_BELOW_PX; // hidden: as it was when last seen
     this.height = this.narrow ? this.data.heightNarrow : this.data.height;
     this.host.dataset.narrow = String(this.narrow);
     this.host.style.height = `${this.height}px`;
@@ -109,6 +110,7 @@ class Chart {
 
   // For tests and benchmarks: how often, and when last, this chart was painted.
   report() {
+    if (this.dead) return;
     this.painted += 1;
     this.host.dataset.painted = String(this.painted);
     window.__fastmodeChartPaints ??= {};

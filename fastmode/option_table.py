@@ -1,0 +1,108 @@
+"""Presets and task profiles as aligned arrays and codes, ready for the spine; built once per catalogue."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from fastmode import quality
+from fastmode.catalog import Catalog
+from fastmode.scenario import all_fields, expand_profile
+from fastmode.serving import ENGINES, PRECISIONS
+
+# The task shape that belongs to a profile: at its own values a published speed holds as it is.
+SHAPE_FIELDS = ("n_in", "n_out", "calls", "context_tokens")
+
+
+@dataclass(frozen=True, eq=False)
+class PresetTable:
+    """Presets as aligned arrays, row = position in catalog.presets."""
+
+    rows: dict[str, int]
+    serving: dict[str, np.ndarray]  # ServingConfig attribute -> value per preset
+    tokens_per_s: np.ndarray
+    price_in: np.ndarray
+    price_out: np.ndarray
+    handshake_s: np.ndarray
+    ttft_s: np.ndarray
+    closed: np.ndarray
+    odds_ratio: np.ndarray  # against the reference of its own group, same benchmark
+    total_params_b: np.ndarray
+
+
+@lru_cache(maxsize=8)
+def preset_table(catalog: Catalog) -> PresetTable:
+    presets, endpoints = catalog.presets, catalog.endpoints.reindex(catalog.presets.index)
+    codes = code_maps(catalog)
+    declared = all_fields(catalog)
+
+    def number(name: str) -> np.ndarray:
+        return presets[name].to_numpy(float)
+
+    def coded(name: str, table: dict[str, int]) -> np.ndarray:
+        return np.array([table.get(str(v), -1) for v in presets[name]])
+
+    draft = number("draft_tokens")
+    serving = {
+        "model": coded("model", codes["model"]),
+        "hardware": coded("hardware", codes["hardware"]),
+        "n_chips": np.nan_to_num(number("n_chips")),
+        "weight_precision": coded("weight_precision", codes["weight_precision"]),
+        "batch": np.where(np.isnan(number("batch_size")), declared["batch_size"].default, number("batch_size")),
+        "speculation": coded("speculation", codes["speculation"]),
+        "draft_tokens": np.where(np.isnan(draft), declared["draft_tokens"].default, draft),
+    }
+    odds = np.ones(len(presets))
+    for row, (preset, reference, benchmark) in enumerate(
+        zip(presets.index, presets["reference"], presets["benchmark"], strict=True)
+    ):
+        if benchmark and reference != preset:
+            odds[row] = quality.benchmark_odds_ratio(
+                catalog.endpoints.loc[preset], catalog.endpoints.loc[reference], benchmark
+            )
+    sizes = catalog.models["total_params_b"].to_numpy(float)
+    return PresetTable(
+        rows={str(p): i for i, p in enumerate(presets.index)},
+        serving=serving,
+        tokens_per_s=endpoints["output_tok_s"].to_numpy(float),
+        price_in=endpoints["input_usd_per_mtok"].to_numpy(float),
+        price_out=endpoints["output_usd_per_mtok"].to_numpy(float),
+        handshake_s=number("handshake_s"),
+        ttft_s=number("ttft_s"),
+        closed=number("closed") == 1,
+        odds_ratio=odds,
+        total_params_b=np.where(serving["model"] >= 0, sizes[serving["model"]], np.nan),
+    )
+
+
+@lru_cache(maxsize=8)
+def code_maps(catalog: Catalog) -> dict[str, dict[str, int]]:
+    precision = {name: code for code, name in enumerate(PRECISIONS)}
+    return {
+        "model": {str(m): i for i, m in enumerate(catalog.models.index)},
+        "hardware": {str(h): i for i, h in enumerate(catalog.hardware.index)},
+        "weight_precision": precision,
+        "kv_precision": {"auto": -1} | precision,
+        "engine": {name: code for code, name in enumerate(ENGINES)},
+        "speculation": {str(c): i for i, c in enumerate(catalog.accept_length["id"].unique())},
+        "task": {str(t): i for i, t in enumerate(catalog.profiles.index)},
+    }
+
+
+@lru_cache(maxsize=8)
+def profile_shapes(catalog: Catalog) -> dict[str, np.ndarray]:
+    """The task shape of each profile by field, one value a profile."""
+    declared = all_fields(catalog)
+    expanded = [expand_profile(str(t), catalog) for t in catalog.profiles.index]
+    return {f: np.array([float(e.get(f, declared[f].default)) for e in expanded]) for f in SHAPE_FIELDS}
+
+
+def coded(value: Any, table: dict[str, int]) -> np.ndarray:
+    """Ids, one or an array of them, as codes; -1 for what the table does not know."""
+    if isinstance(value, str):
+        return np.array([table.get(value, -1)])
+    ids, inverse = np.unique(np.asarray(value, dtype=str).ravel(), return_inverse=True)
+    return np.array([table.get(str(i), -1) for i in ids])[inverse]
