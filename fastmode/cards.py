@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from fastmode import format as fmt
 from fastmode.evaluate import BASIS_WORDS, Evaluation
-from fastmode.i18n import _
+from fastmode.i18n import N_, _
 
 BETTER, WORSE, SAME = "better", "worse", "same"
-CARD_OUTPUTS = ("tokens_per_s_per_user", "cost_multiplier", "error_rate", "net_productivity")
+_HINTS = {
+    "tokens_per_s_per_user": N_(
+        "Output tokens a second that one user sees. TTFT is the time to the first of them, as a client sees it."
+    ),
+    "cost_multiplier": N_("Token bill of one attempt over that of the reference, at list price."),
+    "error_rate": N_("Probability that the first output of a task is not right."),
+    "net_productivity": N_("Time without AI over time with it, per accepted task; 1x = no gain."),
+}
 
 
 @dataclass(frozen=True)
@@ -27,11 +34,13 @@ class Card:
     lines: tuple[str, ...]
     word: str
     tag: str = ""
+    hint: str = ""  # the term in one sentence
 
 
 def cards(evaluation: Evaluation) -> list[Card]:
     """The cards in their fixed order: tokens/s, cost multiplier, error rate, net productivity."""
-    return [_speed(evaluation), _cost(evaluation), _error(evaluation), _productivity(evaluation)]
+    made = [_speed(evaluation), _cost(evaluation), _error(evaluation), _productivity(evaluation)]
+    return [replace(card, hint=_(_HINTS[card.key])) for card in made]
 
 
 def output_texts(evaluation: Evaluation) -> dict[str, str]:
@@ -61,7 +70,7 @@ def _speed(e: Evaluation) -> Card:
     lines = [_("TTFT {ttft} per call").format(ttft=fmt.duration(e.at(e.now.ttft_client_s)))]
     if np.isfinite(modelled) and np.isfinite(published):
         lines.append(
-            _("model alone {modelled} tok/s, quoted {published} tok/s").format(
+            _("model alone {modelled}, quoted {published}").format(
                 modelled=fmt.number(modelled), published=fmt.number(published)
             )
         )
@@ -83,13 +92,11 @@ def _cost(e: Evaluation) -> Card:
     lines = []
     if np.isfinite(mid):
         spread = fmt.money(mid) if np.isclose(low, high) else f"{fmt.money(low)}-{fmt.money(high)}"
-        lines.append(_("provider cost {spread} per Mtok of output, modelled").format(spread=spread))
+        lines.append(_("provider cost {spread} per Mtok, modelled").format(spread=spread))
     cost, reference_cost = e.at(e.now.task.cost_per_task_usd), e.at(e.reference.task.cost_per_task_usd)
     if np.isfinite(cost):
         lines.append(
-            _("all-in {cost} per accepted task ({change})").format(
-                cost=fmt.money(cost), change=fmt.change(cost, reference_cost)
-            )
+            _("all-in {cost} a task ({change})").format(cost=fmt.money(cost), change=fmt.change(cost, reference_cost))
         )
     if not np.isfinite(multiplier):
         now_known = np.isfinite(e.at(e.now.task.token_bill_usd))
@@ -102,8 +109,18 @@ def _cost(e: Evaluation) -> Card:
                 else e.reason(e.now)
             )
         return Card("cost_multiplier", _("Cost multiplier"), fmt.MISSING, "", why, SAME, tuple(lines), "")
-    bill = _("token bill {bill} an attempt").format(bill=fmt.money(e.at(e.now.task.token_bill_usd)))
-    return Card("cost_multiplier", _("Cost multiplier"), fmt.ratio(multiplier), "", _("{bill}, {reference} {other}").format(bill=bill, reference=_reference(e), other=fmt.money(e.at(e.reference.task.token_bill_usd))), _tone(multiplier, 1.0, False), tuple(lines), _price_word(e))  # fmt: skip
+    bills = (fmt.money(e.at(side.task.token_bill_usd)) for side in (e.now, e.reference))
+    change = _("{bill} an attempt vs {other}").format(**dict(zip(("bill", "other"), bills, strict=True)))
+    return Card(
+        "cost_multiplier",
+        _("Cost multiplier"),
+        fmt.ratio(multiplier),
+        "",
+        change,
+        _tone(multiplier, 1.0, False),
+        tuple(lines),
+        _price_word(e),
+    )
 
 
 def _price_word(e: Evaluation) -> str:
@@ -114,7 +131,7 @@ def _price_word(e: Evaluation) -> str:
     ) == e.at(e.now.list_price_in_usd_per_mtok)
     if listed:
         return _("published")
-    return _("modelled from list") if e.scenario.anchor == "published" else _("modelled")
+    return _("modelled")
 
 
 def _error(e: Evaluation) -> Card:
@@ -126,7 +143,7 @@ def _error(e: Evaluation) -> Card:
         else _("same as {reference}").format(reference=_reference(e))
     )
     lines = [
-        _("first output not right, judged by {level}").format(
+        _("first output not right ({level})").format(
             level=_("benchmark") if e.scenario.error_level == "benchmark" else _("acceptance")
         ),
         *error_rules(e),
@@ -155,7 +172,7 @@ def error_rules(e: Evaluation) -> list[str]:
     if e.scenario.error_level == "acceptance":
         rules.append(_("plus the acceptance gap"))
     if not rules:
-        rules.append(_("the profile's error, same weights"))
+        rules.append(_("same weights: the profile's error"))
     return rules
 
 

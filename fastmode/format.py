@@ -48,8 +48,8 @@ def duration_parts(seconds: float | None) -> tuple[str, str]:
     if rounded < _MINUTE_S:
         return number(seconds), _("s")
     if abs(_round_significant(seconds / _MINUTE_S)) < _HOUR_S / _MINUTE_S:
-        return number(seconds / _MINUTE_S), _("min")
-    return number(seconds / _HOUR_S), _("h")
+        return number(_at_least(seconds, _MINUTE_S) / _MINUTE_S), _("min")
+    return number(_at_least(seconds, _HOUR_S) / _HOUR_S), _("h")
 
 
 def duration(seconds: float | None) -> str:
@@ -152,6 +152,11 @@ def join_unit(value: str, unit: str) -> str:
 
 def _signed(value: float, text: str) -> str:
     return f"+{text}" if value > 0 else text
+
+
+def _at_least(value: float, size: float) -> float:
+    """`value`, no closer to 0 than `size`: 59.96 s rounds up to a whole minute, not to 0.999 min."""
+    return math.copysign(max(abs(value), size), value)
 
 
 def _round_significant(value: float) -> float:

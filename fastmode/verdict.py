@@ -42,7 +42,7 @@ class Verdict:
 def option_name(evaluation: Evaluation, edited: bool = False) -> str:
     """Name of the scenario's option, marked where its settings were changed."""
     label = str(evaluation.catalog.presets.loc[str(evaluation.scenario.preset), "label"])
-    return _("{option}, edited").format(option=label) if edited else label
+    return _("{option} (edited)").format(option=label) if edited else label
 
 
 def judge(evaluation: Evaluation, edited: bool = False) -> Verdict:

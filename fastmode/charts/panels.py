@@ -70,7 +70,7 @@ def _cost_panel(e: Evaluation, now: Evaluation, curve, marks) -> Panel:
     provider, reference = now.at(now.now.provider_usd_per_mtok[1]), now.at(now.reference.provider_usd_per_mtok[1])
     y = curve(e.now.provider_usd_per_mtok[1])
     return Panel(
-        "provider_cost", _("Provider cost (price not published)"), _("USD/Mtok"), y, provider, reference, (),
+        "provider_cost", _("Provider cost, no list price"), _("USD/Mtok"), y, provider, reference, (),
         _decades(y, provider, reference), log_y=True,
     )  # fmt: skip
 

@@ -377,8 +377,9 @@ def _layout(
         scale,
         showlegend=True,
         legend=theme.legend(colors, small["size"]),
+        # On a curve the value under the pointer, at any height; among dots the nearest one.
         hovermode="closest" if view.names else "x",
-        hoverdistance=40,
+        hoverdistance=60 if view.names else 16,
         uirevision="tradeoffs",
         margin={side: px * scale for side, px in margin.items()},
         annotations=notes,

@@ -5,12 +5,16 @@ from __future__ import annotations
 from html import escape
 from typing import get_args
 
+import numpy as np
 import streamlit as st
 
 from fastmode.cards import SAME, Card, cards
 from fastmode.charts.theme import Mode
 from fastmode.evaluate import Evaluation
+from fastmode.feasible import nearest
 from fastmode.i18n import _
+from fastmode.scenario import all_fields
+from fastmode.ui import state
 from fastmode.ui.basis import basis
 from fastmode.verdict import Verdict
 
@@ -26,7 +30,7 @@ def draw_cards(evaluation: Evaluation) -> None:
     for column, card in zip(st.columns(4, gap="small"), cards(evaluation), strict=True):
         with column:
             st.html(card_html(card, mode()))
-            with st.popover(_("basis"), width="stretch", key=f"basis_{card.key}"):
+            with st.popover(_("basis"), type="tertiary", key=f"basis_{card.key}"):
                 basis(card, evaluation)
 
 
@@ -39,18 +43,29 @@ def card_html(card: Card, theme: Mode) -> str:
     big = " big-change" if card.key == "net_productivity" else ""
     return (
         f'<div class="fm-card fm-{theme}{big}" data-card="{card.key}">'
-        f'<div class="card-label"><span>{escape(card.label)}</span><span class="card-word">{escape(card.word)}</span></div>'
+        f'<div class="card-label"><span title="{escape(card.hint)}">{escape(card.label)}</span><span class="card-word">{escape(card.word)}</span></div>'
         f'<div><span class="card-value">{escape(card.value)}</span>{unit}</div>'
         f'<div class="card-change {tone}">{escape(card.change)}</div>{lines}{tag}</div>'
     )
 
 
-def draw_verdict(verdict: Verdict, second: str = "") -> None:
-    """The verdict as the first thing on a page, with the caveat under it."""
+def draw_verdict(verdict: Verdict, evaluation: Evaluation, second: str = "") -> None:
+    """The verdict as the first thing on a page, with the caveat under it; a way out where there is no verdict."""
     rest = " ".join(part for part in (verdict.why, verdict.threshold) if part)
+    paragraphs = [("fm-second", second), ("fm-note", verdict.caveat)]
     st.html(
-        f'<div data-verdict="1"><p class="fm-verdict">{escape(verdict.finding)} <span class="fm-why">{escape(rest)}</span></p>'
-        + (f'<p class="fm-note">{escape(second)}</p>' if second else "")
-        + (f'<p class="fm-note">{escape(verdict.caveat)}</p>' if verdict.caveat else "")
+        f'<div data-verdict="1"><p class="fm-verdict">{_text(verdict.finding)} <span class="fm-why">{_text(rest)}</span></p>'
+        + "".join(f'<p class="{style}">{_text(text)}</p>' for style, text in paragraphs if text)
         + "</div>"
     )
+    change = nearest(evaluation) if not np.isfinite(verdict.change) else {}
+    if change:
+        declared = all_fields()
+        words = ", ".join(f"{declared[name].label} {declared[name].text(value)}" for name, value in change.items())
+        label = _("Use the nearest setting that works: {words}").format(words=words)
+        st.button(label, key="nearest", on_click=state.set_fields, args=(change,))
+
+
+def _text(text: str) -> str:
+    """Escaped, and with figures kept on one line with their percent sign."""
+    return escape(text).replace(" %", "&nbsp;%")

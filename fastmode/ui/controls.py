@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import streamlit as st
 
+from fastmode import link
 from fastmode import scenario as scenarios
 from fastmode.i18n import N_, _
 from fastmode.scenario import GROUPS, TABLE, Field, Scenario
 from fastmode.ui import state
 
-PRESET_GROUPS = {"founding": N_("founding pair"), "today": N_("today's tiers"), "open": N_("open models")}
+PRESET_GROUPS = {"founding": N_("Founding pair"), "today": N_("Today's tiers"), "open": N_("Open models")}
+# The values a closed group shows in its head, each with the word that tells what it is.
+_HEAD_VALUES = {
+    "serving": (("context_tokens", N_("context")), ("weight_precision", "")),
+    "task": (("n_out", N_("tokens out")), ("calls", N_("calls"))),
+    "people": (("detect", N_("caught")), ("wage_usd_per_h", N_("USD/h"))),
+    "prices": (("utilisation", N_("used")), ("chip_price", "")),
+    "error": (("error", N_("wrong")), ("error_level", "")),
+}
 # A field that acts only when another has a certain value.
 _ACTS_ONLY_WHEN = {
     "draft_tokens": ("speculation", lambda v: v != "none"),
@@ -35,7 +44,7 @@ def sidebar(marked: tuple[str, ...] = ()) -> Scenario:
 
 
 def _head(now: Scenario, changed: set[str]) -> None:
-    left, middle, right = st.columns([4, 1, 1], vertical_alignment="center", gap="small")
+    left, middle, right, last = st.columns([4, 1, 1, 1], vertical_alignment="center", gap="small")
     label = str(state.catalog().presets.loc[str(now.preset), "label"])
     left.markdown(f"**{_('{option}, edited').format(option=label) if changed else label}**")
     middle.button(
@@ -56,6 +65,11 @@ def _head(now: Scenario, changed: set[str]) -> None:
         type="tertiary",
         help=_("Reset: back to the preset and the task profile"),
     )
+    with last.popover(
+        "", icon=":material/link:", type="tertiary", key="share", help=_("Share: a link to exactly this picture")
+    ):
+        st.write(_("This link shows a colleague the same picture."))
+        st.code(f"{st.context.url}?{link.to_query(now)}", language=None, wrap_lines=True)
 
 
 def _group(
@@ -63,22 +77,19 @@ def _group(
 ) -> None:
     mine = [f.name for f in members if f.name in changed]
     label = _("{group}, {n} changed").format(group=_(title), n=len(mine)) if mine else _(title)
-    with st.expander(label, key=f"group_{group}"):
-        st.caption(_summary(members, now))
+    with st.expander(f"{label} :small[:gray[{_summary(group, members, now)}]]", key=f"group_{group}"):
         if mine:
             st.button(_("Reset group"), on_click=state.reset, args=(mine,), key=f"reset_{group}")
         for f in members:
             _control(f, now, marked)
 
 
-def _summary(members: list[Field], now: Scenario) -> str:
+def _summary(group: str, members: list[Field], now: Scenario) -> str:
     """The group's main values in one line."""
-    shown = [
-        f"{f.declaration.symbol or f.label} {f.text(getattr(now, f.name))}"
-        for f in members
-        if getattr(now, f.name) is not None
-    ]
-    return " · ".join(shown[:6])
+    by_name = {f.name: f for f in members}
+    return " · ".join(
+        f"{by_name[name].text(getattr(now, name))} {_(word)}".strip() for name, word in _HEAD_VALUES[group]
+    )
 
 
 def _control(f: Field, now: Scenario, marked: tuple[str, ...]) -> None:
@@ -119,11 +130,7 @@ def _choice(f: Field, label: str, now: Scenario, common: dict) -> None:
     )
     if f.name == "preset":
         row = state.catalog().presets.loc[str(now.preset)]
-        st.caption(
-            _("{group}; {hypothesis}").format(group=_(PRESET_GROUPS[row["group"]]), hypothesis=row["hypothesis"])
-            if row["hypothesis"]
-            else _(PRESET_GROUPS[row["group"]])
-        )
+        st.caption(f"{_(PRESET_GROUPS[row['group']])}. {_(row['hypothesis'])}")
     if f.name == "hardware":
         st.toggle(
             _("all hardware"),

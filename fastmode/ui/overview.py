@@ -37,7 +37,7 @@ def draw(scenario: Scenario) -> None:
     evaluation, verdict = state.judged(scenario)
     edited = bool(scenarios.changed_from_preset(scenario))
     side_by_side = bars(scenario, catalog)
-    draw_verdict(verdict, _second_pair(scenario))
+    draw_verdict(verdict, evaluation, _second_pair(scenario))
     _picture(side_by_side, evaluation, edited)
     _controls()
     draw_cards(evaluation)
@@ -102,7 +102,7 @@ def _alt(rows: list[TaskBar]) -> str:
 def _controls() -> None:
     """Mirrors of two shared sliders, and three task profiles as buttons."""
     declared = scenarios.all_fields()
-    *sliders, buttons = st.columns([3, 3, 4], vertical_alignment="bottom", gap="medium")
+    *sliders, buttons = st.columns([5, 4, 5], vertical_alignment="bottom", gap="medium")
     for column, (name, label) in zip(sliders, MIRRORED, strict=True):
         f = declared[name]
         mirror = f"mirror_{f.key}"
@@ -117,16 +117,15 @@ def _controls() -> None:
                 args=(mirror, f.key),
                 help=f.help,
             )
-    with buttons:
-        profiles = state.catalog().profiles
-        for column, task in zip(st.columns(len(PROFILE_BUTTONS)), PROFILE_BUTTONS, strict=True):
-            column.button(
-                str(profiles.at[task, "label"]),
+    profiles = state.catalog().profiles
+    with buttons.container(horizontal=True, gap="small"):
+        for task in PROFILE_BUTTONS:
+            st.button(
+                _(str(profiles.at[task, "label"])),
                 key=f"profile_{task}",
                 on_click=state.choose_profile,
                 args=(task,),
-                width="stretch",
-                help=str(profiles.at[task, "summary"]),
+                help=_(str(profiles.at[task, "summary"])),
             )
 
 

@@ -22,7 +22,7 @@ from fastmode.verdict import Verdict, judge
 
 MAX_UNDO = 50
 # Session keys that belong to no widget.
-SCENARIO, IGNORED, HISTORY, EXPECTED = "scenario", "ignored", "history", "expected"
+SCENARIO, IGNORED, HISTORY, EXPECTED, UNDOING = "scenario", "ignored", "history", "expected", "undoing"
 
 
 def catalog() -> Catalog:
@@ -63,11 +63,11 @@ def read_widgets() -> Scenario:
     """The scenario that the widgets hold now; keeps the one before for undo."""
     scenario = _held(scenarios.all_fields())
     before = st.session_state.get(SCENARIO)
-    if before is not None and before != scenario:
+    undoing = st.session_state.pop(UNDOING, False)
+    if before is not None and before != scenario and not undoing:
         history = st.session_state.setdefault(HISTORY, [])
-        if not st.session_state.pop("undoing", False):
-            history.append(before)
-            del history[:-MAX_UNDO]
+        history.append(before)
+        del history[:-MAX_UNDO]
     st.session_state[SCENARIO] = scenario
     return scenario
 
@@ -117,7 +117,7 @@ def undo() -> None:
     history = st.session_state.get(HISTORY, [])
     if history:
         last: Scenario = history.pop()
-        st.session_state["undoing"] = True
+        st.session_state[UNDOING] = True
         set_fields({f.name: getattr(last, f.name) for f in dataclass_fields(Scenario)})
 
 
@@ -128,7 +128,10 @@ def ignored() -> list[Ignored]:
 
 def can_undo() -> bool:
     """Whether there is a change to take back."""
-    return bool(st.session_state.get(HISTORY))
+    before = st.session_state.get(SCENARIO)
+    # The button is drawn before read_widgets has seen the change that started this run.
+    just_changed = before is not None and not st.session_state.get(UNDOING, False) and before != start_values()
+    return just_changed or bool(st.session_state.get(HISTORY))
 
 
 def judged(scenario: Scenario) -> tuple[Evaluation, Verdict]:

@@ -10,7 +10,7 @@ from fastmode import format as fmt
 from fastmode.charts.panels import TICKS, panels
 from fastmode.charts.step_time import HEIGHT as STEP_HEIGHT
 from fastmode.charts.step_time import HEIGHT_NARROW as STEP_HEIGHT_NARROW
-from fastmode.charts.step_time import HEIGHT_NARROW_TWO, HEIGHT_TWO, step_time_figure
+from fastmode.charts.step_time import step_time_figure
 from fastmode.charts.theme import step_label
 from fastmode.charts.tradeoffs import HEIGHT, HEIGHT_NARROW, tradeoffs_figure
 from fastmode.evaluate import Evaluation
@@ -37,7 +37,7 @@ STEP_FIELDS = {
 def draw(scenario: Scenario) -> None:
     """Draw the page for a scenario."""
     evaluation, verdict = state.judged(scenario)
-    draw_verdict(verdict)
+    draw_verdict(verdict, evaluation)
     draw_cards(evaluation)
     left, right = st.columns([3, 1], vertical_alignment="bottom")
     axis = left.segmented_control(
@@ -58,7 +58,8 @@ def draw(scenario: Scenario) -> None:
 
 def _curves(along: Sweep, now: Evaluation, with_points: bool) -> None:
     scenario = now.scenario
-    points = presets_side_by_side(scenario, group_of(scenario)) if with_points else None
+    published = group_of(scenario) if with_points else ()
+    points = presets_side_by_side(scenario, published) if published else None
     drawn = panels(along, now, points)
     _field, title = AXES[along.axis]
     figure, narrow = tradeoffs_figure(
@@ -86,18 +87,13 @@ def _step(e: Evaluation) -> None:
     if not np.isfinite(here["weights"]):
         st.caption(_("No step to show: {reason}.").format(reason=e.service_reason(e.now)))
         return
-    second = there if np.isfinite(there["weights"]) and names[0] != names[1] else None
-    figure, narrow = step_time_figure(here, mode(), label=names[0], reference=second, reference_label=names[1])
+    rows = {names[0]: here}
+    if np.isfinite(there["weights"]):
+        rows.setdefault(names[1], there)
+    figure, narrow = step_time_figure(rows, mode())
     parts = ", ".join(f"{step_label(part)} {fmt.number(1e3 * value)} ms" for part, value in here.items())
-    heights = (HEIGHT_TWO, HEIGHT_NARROW_TWO) if second else (STEP_HEIGHT, STEP_HEIGHT_NARROW)
-    chart(
-        figure,
-        key="step",
-        alt=_("Time per output token of {option}, modelled: {parts}").format(option=names[0], parts=parts),
-        height=heights[0],
-        height_narrow=heights[1],
-        narrow=narrow,
-    )
+    alt = _("Time per output token of {option}, modelled: {parts}").format(option=names[0], parts=parts)
+    chart(figure, key="step", alt=alt, height=STEP_HEIGHT, height_narrow=STEP_HEIGHT_NARROW, narrow=narrow)
     st.caption(
         _(
             "Modelled time per output token of one user with the stand-in model, before it is scaled to the published speed."

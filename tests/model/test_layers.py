@@ -16,7 +16,7 @@ BASE = {"catalog", "i18n"}
 PARTS = BASE | {"scenario", "serving", "economics", "quality", "productivity"}
 SPINE = PARTS | {"link", "option_table", "evaluate"}
 VIEWS = SPINE | {"sweep", "uncertainty", "strategies", "explain", "predict", "productivity_csv"}
-WORDS = {"format", "verdict", "cards"}
+WORDS = {"format", "verdict", "cards", "feasible"}
 MODEL = VIEWS | WORDS | {"calibration", "validation", "claims"}
 ALLOWED = {
     "fastmode": set(),
@@ -41,6 +41,7 @@ ALLOWED = {
     "explain": SPINE | {"uncertainty", "format"},
     "calibration": BASE | {"serving", "predict"},
     "validation": BASE | {"serving", "predict", "calibration"},
+    "feasible": SPINE,
     "verdict": SPINE | {"uncertainty", "format"},
     "cards": SPINE | {"uncertainty", "format", "verdict"},
     "claims": VIEWS | WORDS | {"calibration", "validation"},

@@ -1,1 +1,0 @@
-from fastmode.format import *  # noqa: F403
