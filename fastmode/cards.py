@@ -60,6 +60,8 @@ def _reference(e: Evaluation) -> str:
 
 def _against(e: Evaluation, new: float, old: float) -> str:
     text = fmt.change(new, old)
+    if text == fmt.change(1, 1):
+        return _("same as {reference}").format(reference=_reference(e))
     return "" if text == fmt.MISSING else _("{change} vs {reference}").format(change=text, reference=_reference(e))
 
 

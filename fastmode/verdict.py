@@ -60,7 +60,8 @@ def judge(evaluation: Evaluation, edited: bool = False) -> Verdict:
     words = {"task": task, "option": name, "reference": other, "x": fmt.signed_share(abs(change)).lstrip("+")}
     if not edited and str(scenario.preset) == str(scenario.reference):
         finding = _("{option} is compared with itself: choose another option, or move a slider.").format(option=name)
-    elif same:
+        return Verdict(finding, "", "", "", change, np.nan, np.nan, np.nan, hangs_on(e))
+    if same:
         finding = _("For {task}, {option} takes the same developer time per accepted task as {reference}.").format(
             **words
         )

@@ -35,6 +35,7 @@ def panels(along: Sweep, now: Evaluation, points: Evaluation | None) -> list[Pan
     productivity = curve(e.now.task.net_productivity)
     marks = _marks(along, points)
     shown = np.isfinite(speed)
+    why = "" if along.spans else now.reason(now.now)  # a hatched span already says why
     productivity_now = now.at(now.now.task.net_productivity)
     highest = np.nanmax(
         np.concatenate([productivity[shown], [1.0, productivity_now, now.at(now.reference.task.net_productivity)]])
@@ -43,9 +44,9 @@ def panels(along: Sweep, now: Evaluation, points: Evaluation | None) -> list[Pan
         Panel(
             "tokens_per_s", _("Tokens/s per user"), _("tok/s"), speed, now.at(now.now.tokens_per_s), now.at(now.reference.tokens_per_s),
             marks("tokens_per_s"), _decades(speed, now.at(now.now.tokens_per_s), now.at(now.reference.tokens_per_s)), log_y=True,
-            missing=now.reason(now.now),
+            missing=why,
         ),
-        _cost_panel(e, now, curve, marks),
+        _cost_panel(e, now, curve, marks, bool(along.spans)),
         Panel(
             "error_rate", _("Error rate"), "%", np.where(shown, error, np.nan), 100.0 * now.at(now.now.error_rate),
             100.0 * now.at(now.reference.error_rate), marks("error_rate"), (0.0, 100.0),
@@ -53,19 +54,19 @@ def panels(along: Sweep, now: Evaluation, points: Evaluation | None) -> list[Pan
         Panel(
             "net_productivity", _("Net productivity"), "x", productivity, productivity_now, now.at(now.reference.task.net_productivity),
             marks("net_productivity"), (0.0, next((end for end in _PRODUCTIVITY_ENDS if end >= highest * 1.05), float(highest) * 1.2)),
-            baseline=1.0, baseline_label=_("same as without AI"), missing=now.reason(now.now),
+            baseline=1.0, baseline_label=_("same as without AI"), missing=why,
         ),
     ]  # fmt: skip
 
 
-def _cost_panel(e: Evaluation, now: Evaluation, curve, marks) -> Panel:
+def _cost_panel(e: Evaluation, now: Evaluation, curve, marks, hatched: bool) -> Panel:
     """The cost multiplier, or the provider's cost where a price is not published."""
     multiplier = curve(e.cost_multiplier)
     if np.isfinite(multiplier).any() or not np.isfinite(curve(e.now.provider_usd_per_mtok[1])).any():
         here = now.at(now.cost_multiplier)
         return Panel(
             "cost_multiplier", _("Cost multiplier"), "x", multiplier, here, 1.0, marks("cost_multiplier"),
-            _decades(multiplier, here, 1.0), log_y=True, missing=_("price not published"),
+            _decades(multiplier, here, 1.0), log_y=True, missing="" if hatched else _("price not published"),
         )  # fmt: skip
     provider, reference = now.at(now.now.provider_usd_per_mtok[1]), now.at(now.reference.provider_usd_per_mtok[1])
     y = curve(e.now.provider_usd_per_mtok[1])

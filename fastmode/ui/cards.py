@@ -12,6 +12,7 @@ from fastmode.cards import SAME, Card, cards
 from fastmode.charts.theme import Mode
 from fastmode.evaluate import Evaluation
 from fastmode.feasible import nearest
+from fastmode.format import MISSING
 from fastmode.i18n import _
 from fastmode.scenario import all_fields
 from fastmode.ui import state
@@ -36,7 +37,7 @@ def draw_cards(evaluation: Evaluation) -> None:
 
 def card_html(card: Card, theme: Mode) -> str:
     """One card as HTML; every text is escaped."""
-    tone = "" if card.tone == SAME else card.tone
+    tone = "reason" if card.value == MISSING else "" if card.tone == SAME else card.tone
     lines = "".join(f'<div class="card-line">{escape(line)}</div>' for line in card.lines)
     tag = f'<span class="card-tag">{escape(card.tag)}</span>' if card.tag else ""
     unit = f'<span class="card-unit">{escape(card.unit)}</span>' if card.unit else ""

@@ -10,7 +10,14 @@ from fastmode.i18n import N_, _
 from fastmode.scenario import GROUPS, TABLE, Field, Scenario
 from fastmode.ui import state
 
-PRESET_GROUPS = {"founding": N_("Founding pair"), "today": N_("Today's tiers"), "open": N_("Open models")}
+PRESET_GROUPS = {"founding": N_("Founding articles"), "today": N_("Today's tiers"), "open": N_("Open models")}
+_MISSING_WORDS = {
+    "output_tok_s": N_("speed"),
+    "input_usd_per_mtok": N_("price"),
+    "output_usd_per_mtok": N_("price"),
+    "ttft_s": N_("TTFT"),
+    "benchmark": N_("benchmark"),
+}
 # The values a closed group shows in its head, each with the word that tells what it is.
 _HEAD_VALUES = {
     "serving": (("context_tokens", N_("context")), ("weight_precision", "")),
@@ -130,7 +137,7 @@ def _choice(f: Field, label: str, now: Scenario, common: dict) -> None:
     )
     if f.name == "preset":
         row = state.catalog().presets.loc[str(now.preset)]
-        st.caption(f"{_(PRESET_GROUPS[row['group']])}. {_(row['hypothesis'])}")
+        st.caption(f"{_(PRESET_GROUPS[row['group']])}. {_(row['hypothesis'])}. {_not_published(row['missing'])}")
     if f.name == "hardware":
         st.toggle(
             _("all hardware"),
@@ -138,6 +145,12 @@ def _choice(f: Field, label: str, now: Scenario, common: dict) -> None:
             bind="query-params",
             help=_("Also announced and unshipped chips, phones and laptops"),
         )
+
+
+def _not_published(missing: str) -> str:
+    """What of a preset no source states."""
+    words = dict.fromkeys(_(_MISSING_WORDS[name]) for name in missing.split(";") if name)
+    return _("Not published: {what}.").format(what=", ".join(words)) if words else ""
 
 
 def _help(f: Field) -> str:

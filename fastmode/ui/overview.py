@@ -74,13 +74,12 @@ def _bar(e: Evaluation, index: int, preset: str, label: str = "") -> TaskBar:
     table = e.catalog.presets.loc[preset]
     total = e.at(task.time_per_task_s, index)
     multiplier = e.at(e.cost_multiplier, index)
+    speed = e.at(side.tokens_per_s, index)
     is_reference = preset == table["reference"]
     return TaskBar(
         label=label or str(table["label"]),
-        speed_text=_("{speed} tok/s").format(speed=fmt.number(e.at(side.tokens_per_s, index))),
-        price_text=_("{ratio} price").format(ratio=fmt.ratio(multiplier))
-        if np.isfinite(multiplier)
-        else _("price not published"),
+        speed_text=_("{speed} tok/s").format(speed=fmt.number(speed)) if np.isfinite(speed) else "",
+        price_text=_price_text(e, multiplier),
         parts={key: e.at(getattr(task, part), index) for key, part in zip(SLICES, TIME_PARTS, strict=True)},
         total_s=total,
         group=str(table["compare_group"]),
@@ -92,6 +91,12 @@ def _bar(e: Evaluation, index: int, preset: str, label: str = "") -> TaskBar:
         else fmt.change(total, e.at(e.reference.task.time_per_task_s, index)),
         change_better=None if is_reference and not label else e.at(e.time_change, index) < 0,
     )
+
+
+def _price_text(e: Evaluation, multiplier: float) -> str:
+    if np.isfinite(multiplier):
+        return _("{ratio} price").format(ratio=fmt.ratio(multiplier))
+    return _("price not published") if e.shape or np.isfinite(e.at(e.now.tokens_per_s)) else ""
 
 
 def _alt(rows: list[TaskBar]) -> str:

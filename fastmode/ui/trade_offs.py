@@ -65,9 +65,17 @@ def _curves(along: Sweep, now: Evaluation, with_points: bool) -> None:
     figure, narrow = tradeoffs_figure(
         along.x, _(title), along.axis != "hardware", TICKS.get(along.axis), drawn, mode(), along.now_x,
         str(now.catalog.presets.at[str(scenario.reference), "label"]),
-        scenario_label=option_name(now), infeasible=along.spans, x_unit="x" if along.axis == "distillation" else "",
+        scenario_label=option_name(now), infeasible=along.spans, x_range=_room(along), x_unit="x" if along.axis == "distillation" else "",
     )  # fmt: skip
     chart(figure, key="tradeoffs", alt=_alt(along, now), height=HEIGHT, height_narrow=HEIGHT_NARROW, narrow=narrow)
+
+
+def _room(along: Sweep) -> tuple[float, float] | None:
+    """The axis with a little room at both ends, so that marks at the ends are whole."""
+    if along.axis == "hardware":
+        return None
+    margin = (along.x[-1] / along.x[0]) ** 0.03
+    return float(along.x[0] / margin), float(along.x[-1] * margin)
 
 
 def _alt(along: Sweep, now: Evaluation) -> str:
