@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from dataclasses import fields as dataclass_fields
 from functools import lru_cache
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from fastmode.i18n import N_, _
 from fastmode.option_table import PresetTable, code_maps, coded, preset_table, profile_shapes
 from fastmode.scenario import Scenario, all_fields
 from fastmode.serving import Service, ServingConfig, serve_automatic
+from fastmode.serving.configuration import CODES
 
 # The words for where a figure comes from (UX 7), by the basis of the endpoint row.
 BASIS_WORDS = {
@@ -34,6 +36,9 @@ BASIS_WORDS = {
     "modelled": N_("modelled"),
     "assumed": N_("assumed"),
 }
+
+PRICE_LEVELS = {"low": 0, "mid": 1, "high": 2}  # rows of a chip-hour price
+_NAMES = tuple(f.name for f in dataclass_fields(Scenario))
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,8 +170,7 @@ class Evaluation:
 
         size = int(np.prod(self.shape)) if self.shape else 1
         columns = {
-            f.name: np.broadcast_to(np.asarray(getattr(self.scenario, f.name), object).ravel(), size)
-            for f in dataclass_fields(Scenario)
+            name: np.broadcast_to(np.asarray(getattr(self.scenario, name), object).ravel(), size) for name in _NAMES
         }
         columns |= {name: np.broadcast_to(np.ravel(o.value), size) for name, o in self.outputs().items()}
         return pd.DataFrame(columns)
@@ -208,7 +212,7 @@ def _betas(catalog: Catalog, agentic_step: float) -> dict[str, float]:
 
 def _flatten(scenario: Scenario) -> tuple[tuple[int, ...], dict[str, Any]]:
     """The common shape and every field as a str or a 1-D array of length 1 or n."""
-    raw = {f.name: getattr(scenario, f.name) for f in dataclass_fields(Scenario)}
+    raw = {name: getattr(scenario, name) for name in _NAMES}
     arrays = {k: np.asarray(v) for k, v in raw.items() if not isinstance(v, (str, int, float)) and v is not None}
     shape = np.broadcast_shapes(*(a.shape for a in arrays.values())) if arrays else ()
     flat: dict[str, Any] = {}
@@ -271,10 +275,8 @@ def evaluate(scenario: Scenario, catalog: Catalog | None = None) -> Evaluation:
     betas = _betas_of(v, catalog)
 
     model_now = own["model"]
-    sizes = catalog.models["total_params_b"].to_numpy(float)
-    size_now = np.where(model_now >= 0, sizes[model_now], np.nan)
     keeps_model = presets.closed[option] | (model_now == presets.serving["model"][option])
-    size_ratio = np.where(keeps_model, 1.0, presets.total_params_b[option] / size_now) * v["distillation"]
+    size_ratio = np.where(keeps_model, 1.0, presets.total_params_b[option] / presets.model_params_b[model_now]) * v["distillation"]
     now = _side(
         v, catalog, presets, option, own["model"], scenario_service, anchor_service, _equal(configs[0], configs[1]), keeps_model,
         (v["anchor_tokens_per_s"], v["anchor_ttft_s"], v["price_in_usd_per_mtok"], v["price_out_usd_per_mtok"], v["handshake_s"]),
@@ -321,12 +323,14 @@ def _equal(a: dict[str, np.ndarray], b: dict[str, np.ndarray]) -> np.ndarray:
 def _serve_together(configs: tuple[dict[str, np.ndarray], ...], catalog: Catalog) -> list[Service]:
     """One call of the serving model for several configurations of different sizes."""
     sizes = [max(np.size(v) for v in c.values()) for c in configs]
-    joined = {
-        k: np.concatenate([np.broadcast_to(c[k], n) for c, n in zip(configs, sizes, strict=True)]) for k in configs[0]
-    }
+    stops = list(accumulate(sizes))
+    parts = [slice(stop - n, stop) for stop, n in zip(stops, sizes, strict=True)]
+    joined = {name: np.empty(stops[-1], int if name in CODES else float) for name in configs[0]}
+    for config, part in zip(configs, parts, strict=True):
+        for name, value in config.items():
+            joined[name][part] = value
     service = serve_automatic(ServingConfig(**joined, queue_overflow=False), catalog)
-    stops = np.cumsum(sizes)
-    return [service.slice(int(stop - n), int(stop)) for stop, n in zip(stops, sizes, strict=True)]
+    return [service.slice(part.start, part.stop) for part in parts]
 
 
 def _betas_of(v: dict[str, Any], catalog: Catalog) -> np.ndarray:
@@ -347,7 +351,6 @@ def _side(
 ) -> Side:  # fmt: skip
     """One side of the comparison. `own` = the user's speed, TTFT, two prices (NaN = as published) and the handshake."""
     own_speed, own_ttft, own_in, own_out, handshake = own
-    level = np.arange(3)[:, None]
     with np.errstate(invalid="ignore", divide="ignore"):
         # A ratio is exactly 1 at the preset, also where no stand-in can be modelled.
         speed_ratio = np.where(at_preset, 1.0, service.tokens_per_s_per_user / anchor.tokens_per_s_per_user)
@@ -362,18 +365,11 @@ def _side(
 
         hour = economics.chip_hour(hardware, *price_inputs, catalog)
         anchor_hour = economics.chip_hour(presets.serving["hardware"][option], *price_inputs, catalog)
-        chosen = {"low": 0, "mid": 1, "high": 2}
-        pick = np.array([chosen[str(c)] for c in np.ravel(np.asarray(v["chip_price"]))])
-        hour_usd = (
-            np.take_along_axis(*np.broadcast_arrays(hour.usd, pick[None, :]), axis=0)[0]
-            if pick.size > 1
-            else hour.usd[pick[0]]
-        )
-        anchor_usd = anchor_hour.usd[pick[0]]
+        level = coded(v["chip_price"], PRICE_LEVELS)
+        hour_usd, anchor_usd = _at_level(hour.usd, level), _at_level(anchor_hour.usd, level)
         used = v["utilisation"]
-        provider = economics.cost_usd_per_mtok(service.n_chips, hour.usd, service.output_tokens_per_s, used)
-        provider[1] = economics.cost_usd_per_mtok(service.n_chips, hour_usd, service.output_tokens_per_s, used)
-        provider = np.take_along_axis(provider, np.broadcast_to(level, provider.shape), axis=0)
+        usd = np.stack(np.broadcast_arrays(hour.usd[0], hour_usd, hour.usd[2]))
+        provider = economics.cost_usd_per_mtok(service.n_chips, usd, service.output_tokens_per_s, used)
         decode = economics.cost_usd_per_mtok(service.n_chips, hour_usd, service.decode_tokens_per_s, used)
         prefill = economics.cost_usd_per_mtok(service.n_chips, hour_usd, service.prefill_tokens_per_s, used)
         anchor_decode = economics.cost_usd_per_mtok(anchor.n_chips, anchor_usd, anchor.decode_tokens_per_s, used)
@@ -404,6 +400,11 @@ def _side(
         price_in, price_out, provider, hour_usd, hour.derived, benchmark_error, error, odds_ratio, size_odds,
         inputs, productivity.task(inputs),
     )  # fmt: skip
+
+
+def _at_level(usd: np.ndarray, level: np.ndarray) -> np.ndarray:
+    """Rows of (3, n) prices chosen by level, one for all or one an element."""
+    return usd[level, np.arange(usd.shape[1])]
 
 
 def _is(value: Any, word: str) -> np.ndarray:

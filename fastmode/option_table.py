@@ -30,7 +30,8 @@ class PresetTable:
     ttft_s: np.ndarray
     closed: np.ndarray
     odds_ratio: np.ndarray  # against the reference of its own group, same benchmark
-    total_params_b: np.ndarray
+    total_params_b: np.ndarray  # of the preset's own model, NaN without one
+    model_params_b: np.ndarray  # row = position in catalog.models; the last, row -1, is NaN: no model
 
 
 @lru_cache(maxsize=8)
@@ -63,7 +64,7 @@ def preset_table(catalog: Catalog) -> PresetTable:
             odds[row] = quality.benchmark_odds_ratio(
                 catalog.endpoints.loc[preset], catalog.endpoints.loc[reference], benchmark
             )
-    sizes = catalog.models["total_params_b"].to_numpy(float)
+    sizes = np.append(catalog.models["total_params_b"].to_numpy(float), np.nan)
     return PresetTable(
         rows={str(p): i for i, p in enumerate(presets.index)},
         serving=serving,
@@ -74,7 +75,8 @@ def preset_table(catalog: Catalog) -> PresetTable:
         ttft_s=number("ttft_s"),
         closed=number("closed") == 1,
         odds_ratio=odds,
-        total_params_b=np.where(serving["model"] >= 0, sizes[serving["model"]], np.nan),
+        total_params_b=sizes[serving["model"]],
+        model_params_b=sizes,
     )
 
 
