@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fastmode import format as fmt
+from fastmode import productivity
 from fastmode.evaluate import BASIS_WORDS, Evaluation
 from fastmode.i18n import N_, _
 
@@ -78,6 +79,9 @@ def _speed(e: Evaluation) -> Card:
         )
     elif np.isfinite(modelled):
         lines.append(_("no published speed; stand-in model"))
+    stated = e.at(e.vendor_speed_multiple(e.now))
+    if np.isfinite(stated) and stated != 1.0:
+        lines.append(_("the vendor states up to {multiple}").format(multiple=fmt.ratio(stated)))
     if output.reason:
         lines = [output.reason]
     tag = (
@@ -113,6 +117,8 @@ def _cost(e: Evaluation) -> Card:
         return Card("cost_multiplier", _("Cost multiplier"), fmt.MISSING, "", why, SAME, tuple(lines), "")
     bills = (fmt.money(e.at(side.task.token_bill_usd)) for side in (e.now, e.reference))
     change = _("{bill} an attempt vs {other}").format(**dict(zip(("bill", "other"), bills, strict=True)))
+    if _price_word(e) == _("modelled") and e.scenario.anchor == "published":
+        lines.insert(0, _("modelled from list price"))
     return Card(
         "cost_multiplier",
         _("Cost multiplier"),
@@ -190,6 +196,11 @@ def _productivity(e: Evaluation) -> Card:
             time=fmt.duration(e.at(task.correction_time_s)), share=fmt.share(e.at(task.correction_share))
         ),
     )
+    tolerable = productivity.tolerable_extra_error(
+        e.at(reference.lost_s) - e.at(task.lost_s), e.scenario.detect, e.scenario.fix_time_s, e.scenario.escape_factor
+    )
+    if np.isfinite(tolerable) and tolerable > 0:
+        lines += (_("waiting saved pays for {points} of error").format(points=fmt.points(float(tolerable))),)
     if np.isfinite(time):
         shown = (
             _("same time per task as {reference}")

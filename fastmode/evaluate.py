@@ -128,6 +128,10 @@ class Evaluation:
     def _no_stand_in(self, side: Side, index: int) -> bool:
         return self.at(side.model, index) < 0
 
+    def vendor_speed_multiple(self, side: Side) -> np.ndarray:
+        """The vendor's own "up to" multiple over its standard tier: a statement of its own, not used in any other figure."""
+        return preset_table(self.catalog).speed_multiple[side.preset]
+
     def outputs(self) -> dict[str, Output]:
         """The figures of the contract (section 13 of the design), values shaped like the scenario."""
         now, ref = self.now, self.reference
@@ -149,6 +153,8 @@ class Evaluation:
             "energy_j_per_token": (now.service.energy_j_per_token, ref.service.energy_j_per_token, "J/token", modelled),
             "modelled_tokens_per_s_per_user": (now.modelled_tokens_per_s, ref.modelled_tokens_per_s, "tok/s", modelled),
             "published_tokens_per_s_per_user": (now.published_tokens_per_s, ref.published_tokens_per_s, "tok/s", self._endpoint_word(now)),
+            "speed_ratio": (now.tokens_per_s / ref.tokens_per_s, np.ones(1), "x", derived),
+            "vendor_speed_multiplier": (self.vendor_speed_multiple(now), self.vendor_speed_multiple(ref), "x", "published"),
             "tpot_s": (now.service.tpot_s, ref.service.tpot_s, "s", modelled),
             "token_bill_usd": (now.task.token_bill_usd, ref.task.token_bill_usd, "USD", derived),
             "correction_share": (now.task.correction_share, ref.task.correction_share, "share", modelled),

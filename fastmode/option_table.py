@@ -29,6 +29,7 @@ class PresetTable:
     handshake_s: np.ndarray
     ttft_s: np.ndarray
     closed: np.ndarray
+    speed_multiple: np.ndarray  # the vendor's own "up to" multiple over the standard tier; NaN = none stated
     odds_ratio: np.ndarray  # against the reference of its own group, same benchmark
     total_params_b: np.ndarray  # of the preset's own model, NaN without one
     model_params_b: np.ndarray  # row = position in catalog.models; the last, row -1, is NaN: no model
@@ -74,6 +75,7 @@ def preset_table(catalog: Catalog) -> PresetTable:
         handshake_s=number("handshake_s"),
         ttft_s=number("ttft_s"),
         closed=number("closed") == 1,
+        speed_multiple=endpoints["speed_multiplier_vs_standard"].to_numpy(float),
         odds_ratio=odds,
         total_params_b=sizes[serving["model"]],
         model_params_b=sizes,

@@ -1,0 +1,146 @@
+"""Sentences of the verdict, their figures, and the numbers on which it turns."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from fastmode import productivity
+from fastmode.evaluate import evaluate
+from fastmode.scenario import all_fields, default
+from fastmode.sweep import FOUNDING
+from fastmode.verdict import hangs_on, judge, option_name, short
+from tests.model.test_evaluate import CAT, PUBLISHED, of
+
+
+def verdict(scenario, edited=False):
+    return judge(evaluate(scenario), edited)
+
+
+def test_faster_and_worse():
+    v = verdict(default())
+    assert v.finding == "For an issue-sized coding task, Codex-Spark takes 34 % more developer time per accepted task than GPT-5.3-Codex."
+    # Waiting lost: 10 + 195.077 + 60 (1 - e^-3.2513) against 10 + 68.4 + 60 (1 - e^-1.14) s
+    assert v.why == (
+        "It writes 15.4x as fast and waits 2.62x less, but correcting errors costs 11.1 min more and waiting saves only 2.39 min."
+    )
+    assert v.threshold == "It pays below 30.1 % errors (now 44.7 %)."
+    assert v.text == " ".join((v.finding, v.why, v.threshold))
+    assert v.change == pytest.approx(0.3402, abs=5e-5) and v.threshold_error == pytest.approx(0.3008, abs=5e-5)
+    assert math.isnan(v.threshold_wage_usd_per_h)  # it saves no time, so no wage makes it pay
+
+
+def test_the_threshold_is_where_both_take_as_long():
+    e = evaluate(default())
+    threshold = judge(e).threshold_error
+    there = productivity.task(replace(e.now.inputs, error_rate=threshold)).time_per_task_s
+    np.testing.assert_allclose(there, e.reference.task.time_per_task_s, rtol=1e-9)
+
+
+def test_faster_and_dearer_with_the_same_weights():
+    v = verdict(of("opus-4.6-fast"))
+    assert v.finding == "For an issue-sized coding task, Opus 4.6 fast takes 6.1 % less developer time per accepted task than Opus 4.6."
+    assert v.why == "It writes 2.62x as fast and waits 1.59x less."
+    assert v.threshold == "At 6x the price it pays above $169/h; at $100/h it does not."
+    assert v.threshold_wage_usd_per_h == pytest.approx(169.14, abs=0.005) and math.isnan(v.threshold_error)
+
+
+def test_the_wage_at_twice_the_price():
+    v = verdict(of("opus-4.6-fast", price_in_usd_per_mtok=10.0, price_out_usd_per_mtok=50.0), edited=True)
+    # a fifth of the extra bill of 6x: 169.14 / 5
+    assert v.threshold_wage_usd_per_h == pytest.approx(33.83, abs=0.005)
+    assert v.threshold == "At 2x the price it pays above $34/h, so at $100/h it does."
+
+
+def test_at_the_threshold_wage_both_cost_the_same():
+    wage = verdict(of("opus-4.6-fast")).threshold_wage_usd_per_h
+    e = evaluate(of("opus-4.6-fast", wage_usd_per_h=wage))
+    np.testing.assert_allclose(e.now.task.cost_per_task_usd, e.reference.task.cost_per_task_usd, rtol=1e-12)
+
+
+def test_what_cannot_be_served_has_no_verdict_but_a_reason():
+    v = verdict(of("opus-4.6-fast", hardware="h100_sxm"))
+    assert v.finding == "No verdict: Opus 4.6 fast cannot be evaluated (weights do not fit: needs 24 chips)."
+    assert v.text == v.finding and math.isnan(v.change) and v.hangs_on == ()
+
+
+def test_a_reference_that_cannot_be_evaluated_is_named():
+    v = verdict(of("opus-4.6-fast", reference="haiku-4.5"))
+    assert v.finding == "No verdict: Haiku 4.5 cannot be evaluated (speed not published; enter one under Serving)."
+
+
+def test_an_option_compared_with_itself():
+    v = verdict(of("opus-4.6"))
+    assert v.text == "Opus 4.6 is compared with itself: choose another option, or move a slider."
+    assert v.change == 0.0
+
+
+def test_the_same_time_is_said_so():
+    v = verdict(of("gpt-5.3-codex", reference="opus-4.6"))
+    assert v.finding == "For an issue-sized coding task, GPT-5.3-Codex takes the same developer time per accepted task as Opus 4.6."
+    assert v.threshold == "" and abs(v.change) < 1e-12
+
+
+def test_an_unpublished_price_leaves_money_open():
+    v = verdict(of("gpt-5.3-codex-spark", "voice", error=0.0))
+    assert v.change < 0 and "Its price is not published, so whether it pays in money is open." in v.threshold
+
+
+def test_never_and_always():
+    slow = of("gpt-5.3-codex-spark", anchor_tokens_per_s=1.0)
+    assert verdict(slow, True).threshold == "At no error rate would it pay." and math.isnan(verdict(slow, True).threshold_error)
+    harmless = of("gpt-5.3-codex-spark", fix_time_s=60.0, escape_factor=0.0, reprompt_time_s=0.0, detect=0.0)
+    v = verdict(harmless, True)
+    assert v.threshold.startswith("It pays at any error rate.") and v.threshold_error == 1.0
+
+
+def test_escapes_that_cost_nothing_are_in_the_caveat():
+    v = verdict(default())
+    free = evaluate(replace(default(), escape_factor=0.0))
+    assert v.change_without_escapes == pytest.approx(free.at(free.time_change), rel=1e-12)
+    assert v.change_without_escapes == pytest.approx(0.000665, abs=1e-6)
+    assert v.caveat.endswith("If errors that escape review cost nothing: +0.1 %.")
+
+
+def test_an_edited_option_is_marked():
+    e = evaluate(of("opus-4.6-fast", batch_size=8.0))
+    assert option_name(e) == "Opus 4.6 fast" and option_name(e, edited=True) != option_name(e)
+    assert option_name(e, edited=True) in judge(e, edited=True).finding
+
+
+def test_what_the_verdict_hangs_on_is_the_largest_swing_low_to_high():
+    scenario = default()
+    skipped = ("wage_usd_per_h", "baseline_s", "baseline_error", "acceptance_gap", "batch_size", "distillation")
+    swings = {}
+    for name, f in all_fields().items():
+        if f.group in ("table", "task", "people", "error") and f.kind != "choice" and f.low == f.low and name not in skipped:
+            ends = [evaluate(replace(scenario, **{name: value})) for value in (f.low, f.high)]
+            swings[name] = abs(ends[0].at(ends[0].time_change) - ends[1].at(ends[1].time_change))
+    ranked = sorted(swings, key=lambda name: -swings[name])
+    assert hangs_on(evaluate(scenario)) == tuple(ranked[:3])
+    assert swings["task_scale"] > swings["retry_ratio"] > 0
+
+
+def test_short_sentences_on_a_pair():
+    assert short(evaluate(default())) == "Codex-Spark takes 34 % more time than GPT-5.3-Codex. It pays below 30.1 % errors (now 44.7 %)."
+    assert short(evaluate(of("opus-4.6"))) == "Opus 4.6 takes as long as Opus 4.6."
+    assert short(evaluate(of("haiku-4.5"))) == ""
+    fast = short(evaluate(of("opus-4.6-fast")))
+    assert fast == "Opus 4.6 fast takes 6.1 % less time than Opus 4.6. At 6x the price it pays above $169/h; at $100/h it does not."
+
+
+@pytest.mark.parametrize("preset", CAT.presets.index)
+def test_every_preset_in_every_profile_gets_a_sentence_of_words_and_figures(preset):
+    for task in CAT.profiles.index:
+        v = verdict(of(preset, task))
+        assert v.finding.endswith(".") and "nan" not in v.text and "{" not in v.text
+        assert (v.change == v.change) == (preset in PUBLISHED or not v.finding.startswith("No verdict"))
+
+
+@pytest.mark.parametrize("preset", FOUNDING)
+def test_every_hardware_gets_a_verdict_or_a_reason(preset):
+    for hardware in CAT.hardware.index:
+        v = verdict(of(preset, hardware=hardware, n_chips=0), edited=True)
+        assert v.finding.startswith("No verdict: ") == math.isnan(v.change)
+        assert "nan" not in v.text and "()" not in v.text
