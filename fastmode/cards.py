@@ -70,7 +70,11 @@ def _speed(e: Evaluation) -> Card:
     output = e.outputs()["tokens_per_s_per_user"]
     now, reference = e.at(e.now.tokens_per_s), e.at(e.reference.tokens_per_s)
     modelled, published = e.at(e.now.modelled_tokens_per_s), e.at(e.now.published_tokens_per_s)
-    lines = [_("TTFT {ttft} per call").format(ttft=fmt.duration(e.at(e.now.ttft_client_s)))]
+    waits = [fmt.duration(e.at(side.task.wait_s)) for side in (e.now, e.reference)]
+    lines = [
+        _("TTFT {ttft} per call").format(ttft=fmt.duration(e.at(e.now.ttft_client_s))),
+        _("waits {wait} an attempt, not {other}").format(wait=waits[0], other=waits[1]),
+    ]
     if np.isfinite(modelled) and np.isfinite(published):
         lines.append(
             _("model alone {modelled}, quoted {published}").format(
@@ -105,16 +109,12 @@ def _cost(e: Evaluation) -> Card:
             _("all-in {cost} a task ({change})").format(cost=fmt.money(cost), change=fmt.change(cost, reference_cost))
         )
     if not np.isfinite(multiplier):
-        now_known = np.isfinite(e.at(e.now.task.token_bill_usd))
-        if now_known:
-            why = _("the reference's price is not published")
-        else:
-            why = (
-                _("price not published; enter one under Prices")
-                if np.isfinite(e.at(e.now.tokens_per_s))
-                else e.reason(e.now)
-            )
-        return Card("cost_multiplier", _("Cost multiplier"), fmt.MISSING, "", why, SAME, tuple(lines), "")
+        value, change = fmt.MISSING, e.reason(e.now)
+        if not np.isfinite(e.at(e.now.task.token_bill_usd)) and np.isfinite(e.at(e.now.tokens_per_s)):
+            value, change = _("not published"), _("enter a price under Prices in the sidebar")
+        elif not change:
+            change = _("the reference's price is not published")
+        return Card("cost_multiplier", _("Cost multiplier"), value, "", change, SAME, tuple(lines), "")
     bills = (fmt.money(e.at(side.task.token_bill_usd)) for side in (e.now, e.reference))
     change = _("{bill} an attempt vs {other}").format(**dict(zip(("bill", "other"), bills, strict=True)))
     if _price_word(e) == _("modelled") and e.scenario.anchor == "published":
@@ -146,7 +146,9 @@ def _error(e: Evaluation) -> Card:
     now, reference = e.at(e.now.error_rate), e.at(e.reference.error_rate)
     points = fmt.points(now - reference)
     change = (
-        _("{points} vs {reference}").format(points=points, reference=_reference(e))
+        _("{points} vs {reference} ({other})").format(
+            points=points, reference=_reference(e), other=fmt.share(reference)
+        )
         if now != reference
         else _("same as {reference}").format(reference=_reference(e))
     )

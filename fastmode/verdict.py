@@ -75,12 +75,25 @@ def judge(evaluation: Evaluation, edited: bool = False) -> Verdict:
         )
     without = evaluate(replace(scenario, escape_factor=0.0), catalog)
     change_without = e.at(without.time_change)
-    caveat = _("No band is computed yet. If errors that escape review cost nothing: {change}.").format(
-        change=fmt.signed_share(change_without)
-    )
+    turning = hangs_on(e)
     error, wage = _thresholds(e)
     threshold = _threshold_text(e, error, wage)
-    return Verdict(finding, _why(e, change), threshold, caveat, change, change_without, error, wage, hangs_on(e))
+    caveat = _caveat(name, other, turning, change_without, e)
+    return Verdict(finding, _why(e, change), threshold, caveat, change, change_without, error, wage, turning)
+
+
+def _caveat(name: str, other: str, turning: tuple[str, ...], without: float, e: Evaluation) -> str:
+    """How sure the verdict is, as far as that is known without bands."""
+    labels = ", ".join(all_fields(e.catalog)[field].label.lower() for field in turning)
+    sure = _("How sure: no uncertainty band yet; it hangs most on {fields}.").format(fields=labels)
+    words = {"option": name, "reference": other, "x": fmt.signed_share(abs(without)).lstrip("+")}
+    if abs(without) < SAME_WITHIN:
+        escapes = _("If errors that escape review cost nothing, {option} and {reference} tie.")
+    elif without < 0:
+        escapes = _("If errors that escape review cost nothing, {option} takes {x} less.")
+    else:
+        escapes = _("If errors that escape review cost nothing, {option} still takes {x} more.")
+    return f"{sure} {escapes.format(**words)}"
 
 
 def hangs_on(evaluation: Evaluation) -> tuple[str, ...]:
@@ -110,7 +123,14 @@ def hangs_on(evaluation: Evaluation) -> tuple[str, ...]:
 _HANGING_GROUPS = ("table", "task", "people", "error")
 # They move both sides' value, not the difference in time; the gap only acts at acceptance level; batch and distillation
 # are what the user chooses, not what the verdict assumes.
-_NOT_IN_THE_DIFFERENCE = ("wage_usd_per_h", "baseline_s", "baseline_error", "acceptance_gap", "batch_size", "distillation")
+_NOT_IN_THE_DIFFERENCE = (
+    "wage_usd_per_h",
+    "baseline_s",
+    "baseline_error",
+    "acceptance_gap",
+    "batch_size",
+    "distillation",
+)
 
 
 def _thresholds(e: Evaluation) -> tuple[float, float]:
@@ -127,48 +147,50 @@ def _thresholds(e: Evaluation) -> tuple[float, float]:
 
 def _why(e: Evaluation, change: float) -> str:
     speed = e.at(e.now.tokens_per_s) / e.at(e.reference.tokens_per_s)
-    wait = e.at(e.reference.task.wait_s) / e.at(e.now.task.wait_s)
     if speed < 1.0 + FASTER_WITHIN:
         return ""
     correcting = e.at(e.now.task.correction_time_s) - e.at(e.reference.task.correction_time_s)
     waiting = e.at(e.reference.task.waiting_s) - e.at(e.now.task.waiting_s)
     words = {
         "speed": fmt.ratio(speed),
-        "wait": fmt.ratio(wait),
         "correcting": fmt.duration(abs(correcting)),
         "waiting": fmt.duration(waiting),
     }
     if correcting > waiting > 0 and change > SAME_WITHIN:
         return _(
-            "It writes {speed} as fast and waits {wait} less, but correcting errors costs {correcting} more and waiting saves only {waiting}."
+            "It writes {speed} as fast, but waiting shrinks by only {waiting} and correcting errors grows by {correcting}."
         ).format(**words)
     if correcting > 1.0:
         return _(
-            "It writes {speed} as fast and waits {wait} less: that saves {waiting} of waiting and costs {correcting} of correcting."
+            "It writes {speed} as fast: waiting shrinks by {waiting}, correcting errors grows by {correcting}."
         ).format(**words)
-    return _("It writes {speed} as fast and waits {wait} less.").format(**words)
+    return _("It writes {speed} as fast, and waiting shrinks by {waiting}.").format(**words)
 
 
 def _threshold_text(e: Evaluation, error: float, wage: float) -> str:
     parts = []
-    now = e.at(e.now.error_rate)
-    if now != e.at(e.reference.error_rate):
+    now, other = e.at(e.now.error_rate), e.at(e.reference.error_rate)
+    if now != other:
         if np.isnan(error):
-            parts.append(_("At no error rate would it pay."))
+            parts.append(_("It would not save time at any error rate."))
         elif error >= 1.0:
-            parts.append(_("It pays at any error rate."))
+            parts.append(_("It saves time at any error rate."))
         else:
+            words = {"error": fmt.share(error), "now": fmt.share(now)}
             parts.append(
-                _("It pays below {error} errors (now {now}).").format(error=fmt.share(error), now=fmt.share(now))
+                _("It saves time when fewer than {error} of its outputs are wrong (now {now}).").format(**words)
             )
-    multiple = fmt.ratio(e.at(e.cost_multiplier))
-    current = fmt.money(float(e.scenario.wage_usd_per_h))
     if np.isfinite(wage):
-        words = {"multiple": multiple, "wage": fmt.money(round(wage)), "now": current}
+        words = {
+            "multiple": fmt.ratio(e.at(e.cost_multiplier)),
+            "wage": fmt.money(round(wage)),
+            "now": fmt.money(float(e.scenario.wage_usd_per_h)),
+        }
         if wage > float(e.scenario.wage_usd_per_h):
-            parts.append(_("At {multiple} the price it pays above {wage}/h; at {now}/h it does not.").format(**words))
+            text = _("At {multiple} the price it pays when an hour of work costs over {wage} (now {now}: it does not).")
         else:
-            parts.append(_("At {multiple} the price it pays above {wage}/h, so at {now}/h it does.").format(**words))
+            text = _("At {multiple} the price it pays when an hour of work costs over {wage} (now {now}: it does).")
+        parts.append(text.format(**words))
     elif not np.isfinite(e.at(e.cost_multiplier)) and e.at(e.time_change) < 0:
         parts.append(_("Its price is not published, so whether it pays in money is open."))
     return " ".join(parts)

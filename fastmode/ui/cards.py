@@ -12,7 +12,6 @@ from fastmode.cards import SAME, Card, cards
 from fastmode.charts.theme import Mode
 from fastmode.evaluate import Evaluation
 from fastmode.feasible import nearest
-from fastmode.format import MISSING
 from fastmode.i18n import _
 from fastmode.scenario import all_fields
 from fastmode.ui import state
@@ -37,16 +36,22 @@ def draw_cards(evaluation: Evaluation) -> None:
 
 def card_html(card: Card, theme: Mode) -> str:
     """One card as HTML; every text is escaped."""
-    tone = "reason" if card.value == MISSING else "" if card.tone == SAME else card.tone
+    is_figure = any(character.isdigit() for character in card.value)
+    tone = "" if card.tone == SAME else card.tone
+    if not is_figure:
+        tone = "reason"
     lines = "".join(f'<div class="card-line">{escape(line)}</div>' for line in card.lines)
     tag = f'<span class="card-tag">{escape(card.tag)}</span>' if card.tag else ""
-    unit = f'<span class="card-unit">{escape(card.unit)}</span>' if card.unit else ""
-    big = " big-change" if card.key == "net_productivity" else ""
+    unit = f'<span class="card-unit">{escape(card.unit)}</span>' if card.unit and is_figure else ""
+    value = f'<div><span class="card-value{"" if is_figure else " words"}">{escape(card.value)}</span>{unit}</div>'
+    change = f'<div class="card-change {tone}">{escape(card.change)}</div>'
+    # Time against the reference is what a person asks first, so it leads; the gain over no AI stands below it.
+    change_leads = card.key == "net_productivity" and is_figure
+    body = change + value if change_leads else value + change
     return (
-        f'<div class="fm-card fm-{theme}{big}" data-card="{card.key}">'
-        f'<div class="card-label"><span title="{escape(card.hint)}">{escape(card.label)}</span><span class="card-word">{escape(card.word)}</span></div>'
-        f'<div><span class="card-value">{escape(card.value)}</span>{unit}</div>'
-        f'<div class="card-change {tone}">{escape(card.change)}</div>{lines}{tag}</div>'
+        f'<div class="fm-card fm-{theme}{" change-leads" if change_leads else ""}" data-card="{card.key}">'
+        f'<div class="card-label"><span title="{escape(card.hint)}">{escape(card.label)}</span>'
+        f'<span class="card-word">{escape(card.word)}</span></div>{body}{lines}{tag}</div>'
     )
 
 

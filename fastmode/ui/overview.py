@@ -23,7 +23,7 @@ from fastmode.ui.chart import chart
 from fastmode.verdict import option_name, short
 
 MIRRORED = (
-    ("task_scale", N_("How long the machine works on a task")),
+    ("task_scale", N_("How long the machine works ({wait})")),
     ("fix_time_s", N_("What an error costs to fix")),
 )
 PROFILE_BUTTONS = ("critical-work", "prototyping", "chat")
@@ -39,7 +39,7 @@ def draw(scenario: Scenario) -> None:
     side_by_side = bars(scenario, catalog)
     draw_verdict(verdict, evaluation, _second_pair(scenario))
     _picture(side_by_side, evaluation, edited)
-    _controls()
+    _controls(evaluation)
     draw_cards(evaluation)
     _table(side_by_side)
 
@@ -66,6 +66,12 @@ def _picture(founding: Evaluation, now: Evaluation, edited: bool) -> None:
         height=HEIGHT + extra,
         height_narrow=HEIGHT_NARROW + extra,
         narrow=narrow,
+    )
+    error = fmt.share(founding.at(founding.reference.error_rate))
+    st.caption(
+        _(
+            "Each pair starts from the same assumed error of its standard model, {error}; vendors are not compared with each other."
+        ).format(error=error)
     )
 
 
@@ -104,7 +110,7 @@ def _alt(rows: list[TaskBar]) -> str:
     return _("Time per accepted task: {bars}.").format(bars="; ".join(parts))
 
 
-def _controls() -> None:
+def _controls(evaluation: Evaluation) -> None:
     """Mirrors of two shared sliders, and three task profiles as buttons."""
     declared = scenarios.all_fields()
     *sliders, buttons = st.columns([5, 4, 5], vertical_alignment="bottom", gap="medium")
@@ -113,8 +119,9 @@ def _controls() -> None:
         mirror = f"mirror_{f.key}"
         st.session_state[mirror] = st.session_state[f.key]
         with column:
+            words = _(label).format(wait=fmt.duration(evaluation.at(evaluation.reference.task.wait_s)))
             st.select_slider(
-                _(label),
+                words,
                 f.grid,
                 format_func=f.text,
                 key=mirror,
@@ -130,6 +137,7 @@ def _controls() -> None:
                 key=f"profile_{task}",
                 on_click=state.choose_profile,
                 args=(task,),
+                type="primary" if task == str(evaluation.scenario.task) else "secondary",
                 help=_(str(profiles.at[task, "summary"])),
             )
 

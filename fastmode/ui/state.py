@@ -11,6 +11,7 @@ from dataclasses import fields as dataclass_fields
 from typing import Any
 
 import streamlit as st
+from streamlit.runtime.state.session_state_proxy import get_session_state
 
 from fastmode import link
 from fastmode import scenario as scenarios
@@ -86,6 +87,26 @@ def set_fields(values: dict[str, Any]) -> None:
     declared = scenarios.all_fields()
     for name, value in values.items():
         st.session_state[declared[name].key] = value
+    _write_address(_held(declared), declared)
+
+
+def _write_address(scenario: Scenario, declared: dict[str, Field]) -> None:
+    """Put all values into the address in one go.
+
+    Left alone, Streamlit writes the new values of bound widgets one by one, each as an entry of the browser's history: Back
+    would then lead through states nobody chose. Its own writing finds every value in place and stays silent. Streamlit
+    has no public call for this, so its version is pinned in requirements.txt.
+    """
+    with get_session_state().query_params() as params:
+        for name, f in declared.items():
+            value = getattr(scenario, name)
+            if value == f.default:
+                params.discard_param_no_forward_msg(f.key)
+            elif f.kind == "number":  # written as Streamlit does, "600.0"
+                params.set_with_no_forward_msg(f.key, str(float(value)))
+            else:
+                params.set_with_no_forward_msg(f.key, [f.text(value)] if f.kind == "scale" else f.text(value))
+        params._send_query_param_msg()
 
 
 def choose_preset() -> None:

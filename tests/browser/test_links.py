@@ -168,7 +168,7 @@ def test_view_of_a_deep_link_survives_a_cold_start(cold_server, page):
 
 def test_reload_keeps_the_state(server, page):
     driver.open(page, server.link("/"))
-    driver.nudge(page, "Batch", 3)
+    driver.nudge(page, "Batch", 2)  # 16 -> 24 -> 32
     driver.choose(page, "Hardware", "B200")
     before, address = figures(page), page.url
     page.reload(wait_until="domcontentloaded")
@@ -181,7 +181,7 @@ def test_moved_slider_is_in_the_address_and_opens_elsewhere_alike(server, page, 
     driver.open(page, server.link("/trade_offs"))
     assert driver.link_state(page) == {}
     assert driver.nudge(page, "Batch", 2) == "32"  # 16 -> 24 -> 32
-    driver.nudge(page, "Distillation", 9)  # 1x -> 10x
+    driver.nudge(page, "Distillation", 10)  # 1x -> 10x
     assert driver.link_state(page) == {"b": ["32"], "r": ["10x"]}
     other = new_page()
     driver.open(other, page.url)
@@ -220,10 +220,39 @@ def test_moving_sliders_adds_no_history(server, page):
     entries = history_length(page)
     driver.nudge(page, "Batch", 2)
     driver.nudge(page, "Distillation", 3)
-    driver.nudge(page, "How long the machine works on a task", 2)
+    driver.nudge(page, "Cost of an error", -1)
     assert history_length(page) == entries
     page.go_back()
     assert page.url == "about:blank"
+
+
+def test_moving_a_slider_of_the_overview_adds_no_history(server, page):
+    driver.open(page, server.link("/?b=64"))
+    entries = history_length(page)
+    driver.nudge(page, "How long the machine works on a task", 2)
+    assert driver.link_state(page) == {"b": ["64"], "ts": ["2x"]}
+    assert history_length(page) == entries
+
+
+@pytest.mark.parametrize("change", ["option", "task", "undo", "reset"])
+def test_changing_many_fields_adds_one_history_entry_and_back_leads_to_the_state_before(server, page, change):
+    driver.open(page, server.link("/?b=64"))
+    if change == "undo":
+        driver.choose(page, "Option", "Opus 4.6 fast")
+    before, entries, address = figures(page), history_length(page), page.url
+    if change == "option":
+        driver.choose(page, "Option", "Opus 4.6 fast")
+    elif change == "task":
+        driver.press(page, "Chat")
+    else:
+        page.locator(f".st-key-{change} button").first.click()
+        driver.wait_idle(page, stable_ms=500)
+    assert figures(page) != before and figures(page) == expected(page.url)
+    assert history_length(page) <= entries + 1
+    page.go_back()
+    driver.wait_idle(page, stable_ms=500)
+    if change != "option":  # there the box itself has already written its new value into the entry before
+        assert page.url == address and figures(page) == before
 
 
 def test_change_of_page_keeps_the_state_and_back_returns(server, page):
@@ -241,7 +270,7 @@ def test_change_of_page_keeps_the_state_and_back_returns(server, page):
 
 def test_back_brings_the_state_the_page_before_was_left_with(server, page):
     driver.open(page, server.link("/?b=64"))
-    driver.nudge(page, "Distillation", 9)
+    driver.nudge(page, "Distillation", 10)
     go_to(page, "Trade-offs")
     driver.nudge(page, "Batch", 2)  # 64 -> 96 -> 128
     assert figures(page) == expected("b=128&r=10")
@@ -257,7 +286,7 @@ def test_two_tabs_do_not_mix(server, page):
     driver.open(page, server.link("/?b=64"))
     driver.open(second, server.link("/trade_offs?b=4&preset=opus-4.6-fast&task=chat"))
     driver.nudge(page, "Batch", 2)
-    driver.nudge(second, "Distillation", 9)
+    driver.nudge(second, "Distillation", 10)
     driver.nudge(page, "Distillation", 1)
     assert figures(page) == expected("b=128&r=1.2")
     assert figures(second) == expected("preset=opus-4.6-fast&task=chat&r=10")
