@@ -56,7 +56,7 @@ def _tone(new: float, old: float, more_is_better: bool) -> str:
 
 
 def _reference(e: Evaluation) -> str:
-    return str(e.catalog.presets.loc[str(e.scenario.reference), "label"])
+    return str(e.catalog.presets.at[str(e.scenario.reference), "label"])
 
 
 def _against(e: Evaluation, new: float, old: float) -> str:
@@ -73,7 +73,9 @@ def _speed(e: Evaluation) -> Card:
     waits = [fmt.duration(e.at(side.task.wait_s)) for side in (e.now, e.reference)]
     lines = [
         _("TTFT {ttft} per call").format(ttft=fmt.duration(e.at(e.now.ttft_client_s))),
-        _("waits {wait} an attempt, not {other}").format(wait=waits[0], other=waits[1]),
+        _("waits {wait} an attempt").format(wait=waits[0])
+        if waits[0] == waits[1]
+        else _("waits {wait} an attempt, not {other}").format(wait=waits[0], other=waits[1]),
     ]
     if np.isfinite(modelled) and np.isfinite(published):
         lines.append(
@@ -88,8 +90,17 @@ def _speed(e: Evaluation) -> Card:
         lines.append(_("the vendor states up to {multiple}").format(multiple=fmt.ratio(stated)))
     if output.reason:
         lines = [output.reason]
+    if e.service_reason(e.reference) and np.isfinite(reference):
+        lines.append(
+            _("by the model, {reference} does not fit: {reason}").format(
+                reference=_reference(e), reason=e.service_reason(e.reference)
+            )
+        )
+    unfit = bool(e.service_reason(e.now)) and np.isfinite(now) and np.ravel(e.now.model)[0] >= 0
     tag = (
-        _("outside measured range")
+        _("does not fit by the model")
+        if unfit
+        else _("outside measured range")
         if bool(np.ravel(e.now.service.extrapolation)[0]) and np.isfinite(modelled) and output.kind == "modelled"
         else ""
     )
@@ -102,7 +113,7 @@ def _cost(e: Evaluation) -> Card:
     lines = []
     if np.isfinite(mid):
         spread = fmt.money(mid) if np.isclose(low, high) else f"{fmt.money(low)}-{fmt.money(high)}"
-        lines.append(_("provider cost {spread} per Mtok, modelled").format(spread=spread))
+        lines.append(_("provider cost {spread} per Mtok of output (stand-in)").format(spread=spread))
     cost, reference_cost = e.at(e.now.task.cost_per_task_usd), e.at(e.reference.task.cost_per_task_usd)
     if np.isfinite(cost):
         lines.append(
@@ -168,7 +179,7 @@ def _error(e: Evaluation) -> Card:
 
 
 def _group(e: Evaluation, preset: str) -> str:
-    return str(e.catalog.presets.loc[preset, "compare_group"])
+    return str(e.catalog.presets.at[preset, "compare_group"])
 
 
 def error_rules(e: Evaluation) -> list[str]:

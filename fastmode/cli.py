@@ -66,6 +66,7 @@ def evaluation_document(query: str) -> dict[str, Any]:
     return {
         "status": reason or "ok",
         "verdict": verdict.text,
+        "caveat": verdict.caveat,
         "scenario": {name: getattr(scenario, name) for name in names},
         "reference": {name: reference.get(name, getattr(scenario, name)) for name in names} | {"reference": scenario.reference},
         "ignored": [{"key": i.key, "value": i.value, "reason": i.reason} for i in ignored],

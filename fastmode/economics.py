@@ -27,7 +27,10 @@ class ChipHour:
 
 @lru_cache(maxsize=8)
 def _price_table(catalog: Catalog) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """(rental, estimate, purchase) as (3, hardware) percentiles in USD, and power in W a chip, shape (hardware,)."""
+    """(rental, estimate, purchase) as (3, hardware) percentiles in USD, and power in W a chip, shape (hardware,).
+
+    Power that is not published counts as none: it is a small part of what a bought chip costs.
+    """
     hardware = catalog.hardware
     prices = catalog.hardware_prices
     shape = (len(PERCENTILES), len(hardware))
@@ -42,7 +45,7 @@ def _price_table(catalog: Catalog) -> tuple[np.ndarray, np.ndarray, np.ndarray, 
         ):
             if len(values):
                 target[:, row] = np.percentile(values, PERCENTILES)
-    power = hardware["system_power_w_per_chip"].fillna(hardware["tdp_w"]).to_numpy(float)
+    power = hardware["system_power_w_per_chip"].fillna(hardware["tdp_w"]).fillna(0.0).to_numpy(float)
     return rental, estimate, purchase, power
 
 
@@ -55,14 +58,12 @@ def chip_hour(hardware: np.ndarray, amortisation_years, electricity_usd_per_kwh,
     """
     rental, estimate, purchase, power = (table[..., hardware] for table in _price_table(catalog))
     running = power / 1000.0 * np.asarray(pue) * np.asarray(electricity_usd_per_kwh)
-    owned = purchase / (np.asarray(amortisation_years) * HOURS_PER_YEAR) + np.nan_to_num(running)
-    made = np.stack(
-        [
-            np.fmin(estimate[0], owned[0]),
-            np.where(np.isnan(estimate[1]), owned[1], estimate[1]),
-            np.fmax(estimate[2], owned[2]),
-        ]
+    owned = purchase / (np.asarray(amortisation_years) * HOURS_PER_YEAR) + running
+    # Two kinds of evidence: the ends take both in, the middle lies between them.
+    middle = np.where(
+        np.isnan(estimate[1]), owned[1], np.where(np.isnan(owned[1]), estimate[1], 0.5 * (estimate[1] + owned[1]))
     )
+    made = np.stack([np.fmin(estimate[0], owned[0]), middle, np.fmax(estimate[2], owned[2])])
     derived = np.isnan(rental[1])
     return ChipHour(np.where(derived, made, rental), derived)
 

@@ -103,6 +103,13 @@ class Evaluation:
     cost_multiplier: np.ndarray
     time_change: np.ndarray
 
+    @property
+    def time_change_without_escapes(self) -> np.ndarray:
+        """`time_change` if an error that nobody catches cost nothing: the same tasks less their escaped slice."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            now, other = (s.task.time_per_task_s - s.task.escaped_s for s in (self.now, self.reference))
+            return now / other - 1.0
+
     def at(self, array: np.ndarray, index: int = 0) -> float:
         """One element of a result, whatever it was broadcast from."""
         flat = np.ravel(array)
@@ -148,9 +155,10 @@ class Evaluation:
             "correction_time_s": (now.task.correction_time_s, ref.task.correction_time_s, "s", modelled),
             "cost_per_task_usd": (now.task.cost_per_task_usd, ref.task.cost_per_task_usd, "USD", modelled),
             "time_change": (self.time_change, np.zeros(1), "share", modelled),
+            "time_change_without_escapes": (self.time_change_without_escapes, np.zeros(1), "share", modelled),
             "p_faster": (np.full(1, np.nan), np.full(1, np.nan), "probability", modelled),
-            "provider_cost_usd_per_mtok": (now.provider_usd_per_mtok[1], ref.provider_usd_per_mtok[1], "USD/Mtok", modelled),
-            "energy_j_per_token": (now.service.energy_j_per_token, ref.service.energy_j_per_token, "J/token", modelled),
+            "provider_cost_usd_per_mtok": (now.provider_usd_per_mtok[1], ref.provider_usd_per_mtok[1], "USD/Mtok of output", modelled),
+            "energy_j_per_token": (now.service.energy_j_per_token, ref.service.energy_j_per_token, "J/output token, chips at TDP", modelled),
             "modelled_tokens_per_s_per_user": (now.modelled_tokens_per_s, ref.modelled_tokens_per_s, "tok/s", modelled),
             "published_tokens_per_s_per_user": (now.published_tokens_per_s, ref.published_tokens_per_s, "tok/s", self._endpoint_word(now)),
             "speed_ratio": (now.tokens_per_s / ref.tokens_per_s, np.ones(1), "x", derived),
@@ -158,6 +166,7 @@ class Evaluation:
             "tpot_s": (now.service.tpot_s, ref.service.tpot_s, "s", modelled),
             "token_bill_usd": (now.task.token_bill_usd, ref.task.token_bill_usd, "USD", derived),
             "correction_share": (now.task.correction_share, ref.task.correction_share, "share", modelled),
+            "output_tokens_per_s": (now.service.output_tokens_per_s, ref.service.output_tokens_per_s, "tok/s, all chips", modelled),
             "n_chips": (now.service.n_chips, ref.service.n_chips, "chips", modelled),
             "max_batch": (now.service.max_batch, ref.service.max_batch, "sequences", modelled),
         }  # fmt: skip
@@ -206,8 +215,12 @@ class Evaluation:
         if name in ("cost_multiplier", "token_bill_usd", "cost_per_task_usd") and np.isfinite(
             self.at(self.now.tokens_per_s)
         ):
+            if np.isfinite(self.at(self.now.list_price_out_usd_per_mtok)):
+                return _("no chip-hour price of this hardware is known; enter a price under Prices")
             return _("price not published; enter one under Prices")
-        return self.reason(self.now) or _("not published")
+        if name == "energy_j_per_token" and np.isfinite(self.at(self.now.service.tpot_s)):
+            return _("chip power not published")
+        return self.reason(self.now) or self.service_reason(self.now) or _("not published")
 
 
 @lru_cache(maxsize=64)
@@ -370,7 +383,8 @@ def _side(
         ttft = np.where(anchored_ttft, published_ttft * ttft_ratio, service.ttft_s)
 
         hour = economics.chip_hour(hardware, *price_inputs, catalog)
-        anchor_hour = economics.chip_hour(presets.serving["hardware"][option], *price_inputs, catalog)
+        anchor_hardware = presets.serving["hardware"][option]
+        anchor_hour = economics.chip_hour(anchor_hardware, *price_inputs, catalog)
         level = coded(v["chip_price"], PRICE_LEVELS)
         hour_usd, anchor_usd = _at_level(hour.usd, level), _at_level(anchor_hour.usd, level)
         used = v["utilisation"]
@@ -378,11 +392,14 @@ def _side(
         provider = economics.cost_usd_per_mtok(service.n_chips, usd, service.output_tokens_per_s, used)
         decode = economics.cost_usd_per_mtok(service.n_chips, hour_usd, service.decode_tokens_per_s, used)
         prefill = economics.cost_usd_per_mtok(service.n_chips, hour_usd, service.prefill_tokens_per_s, used)
-        anchor_decode = economics.cost_usd_per_mtok(anchor.n_chips, anchor_usd, anchor.decode_tokens_per_s, used)
-        anchor_prefill = economics.cost_usd_per_mtok(anchor.n_chips, anchor_usd, anchor.prefill_tokens_per_s, used)
+        # On the preset's own part the chip-hour cancels, also where nobody publishes it.
+        hour_ratio = np.where(hardware == anchor_hardware, 1.0, hour_usd / anchor_usd)
+        chips_ratio = service.n_chips / anchor.n_chips * hour_ratio
+        decode_ratio = chips_ratio * anchor.decode_tokens_per_s / service.decode_tokens_per_s
+        prefill_ratio = chips_ratio * anchor.prefill_tokens_per_s / service.prefill_tokens_per_s
         list_in, list_out = presets.price_in[option], presets.price_out[option]
-        price_in = np.where(wants_anchor, list_in * np.where(at_preset, 1.0, prefill / anchor_prefill), prefill)
-        price_out = np.where(wants_anchor, list_out * np.where(at_preset, 1.0, decode / anchor_decode), decode)
+        price_in = np.where(wants_anchor, list_in * np.where(at_preset, 1.0, prefill_ratio), prefill)
+        price_out = np.where(wants_anchor, list_out * np.where(at_preset, 1.0, decode_ratio), decode)
         price_in = np.where(np.isnan(own_in), price_in, own_in)
         price_out = np.where(np.isnan(own_out), price_out, own_out)
 

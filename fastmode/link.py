@@ -104,6 +104,8 @@ def from_query(query: str | Mapping[str, Any], catalog: Catalog | None = None) -
     except ValueError as error:
         note("", "", str(error) or _("unreadable link"))
         pairs = []
+    expand = {"preset": expand_preset, "task": expand_profile}
+    seen: set[str] = set()
     given: dict[str, Any] = {}
     expanded: dict[str, Any] = {}
     for key, text in pairs:
@@ -118,13 +120,14 @@ def from_query(query: str | Mapping[str, Any], catalog: Catalog | None = None) -
             note(key, text, reason)
         if value is UNUSABLE:
             continue
-        if name in given:
+        target = key if key in expand else declared[name].key
+        if target in seen:
             note(key, text, _("given twice; the last one is used"))
-        given[name] = value
-        if key == "preset":
-            expanded |= expand_preset(value, catalog)
-        elif key == "task":
-            expanded |= expand_profile(value, catalog)
+        seen.add(target)
+        if key in expand:
+            expanded |= expand[key](value, catalog)
+        else:
+            given[name] = value
     values = {name: f.default for name, f in declared.items()} | expanded | given
     return Scenario(**values), ignored
 

@@ -67,14 +67,13 @@ def _spans(x: np.ndarray, e: Evaluation) -> tuple[tuple[float, float, str], ...]
 def _hardware_sweep(scenario: Scenario, catalog: Catalog, everything: bool) -> Sweep:
     table = catalog.hardware
     own = str(scenario.hardware)
-    ids = [i for i in table.index if everything or table.at[i, "shown"] == 1 or i == own]
-    chips = np.array([float(scenario.n_chips) if i == own else 0.0 for i in ids])
-    evaluation = evaluate(replace(scenario, hardware=np.array(ids), n_chips=chips), catalog)
-    labels = [str(table.at[i, "label"]) for i in ids]
-    finite = np.isfinite(np.broadcast_to(evaluation.now.tokens_per_s, len(ids)))
-    spans = tuple(
-        (labels[i], labels[i], evaluation.reason(evaluation.now, i)) for i in range(len(ids)) if not finite[i]
-    )
+    own_row = table.index == own
+    rows = np.flatnonzero(own_row | (table["shown"].to_numpy() == 1) | everything)
+    chips = np.where(own_row[rows], float(scenario.n_chips), 0.0)
+    evaluation = evaluate(replace(scenario, hardware=table.index.to_numpy(str)[rows], n_chips=chips), catalog)
+    labels = table["label"].to_numpy(str)[rows].tolist()
+    missing = np.flatnonzero(~np.isfinite(np.broadcast_to(evaluation.now.tokens_per_s, rows.size)))
+    spans = tuple((labels[i], labels[i], evaluation.reason(evaluation.now, int(i))) for i in missing)
     return Sweep("hardware", labels, str(table.at[own, "label"]), evaluation, spans)
 
 

@@ -41,7 +41,7 @@ class Verdict:
 
 def option_name(evaluation: Evaluation, edited: bool = False) -> str:
     """Name of the scenario's option, marked where its settings were changed."""
-    label = str(evaluation.catalog.presets.loc[str(evaluation.scenario.preset), "label"])
+    label = str(evaluation.catalog.presets.at[str(evaluation.scenario.preset), "label"])
     return _("{option} (edited)").format(option=label) if edited else label
 
 
@@ -49,8 +49,8 @@ def judge(evaluation: Evaluation, edited: bool = False) -> Verdict:
     """Verdict on a scenario that holds single values. Sentences are in the current language."""
     e, catalog, scenario = evaluation, evaluation.catalog, evaluation.scenario
     name = option_name(e, edited)
-    other = str(catalog.presets.loc[str(scenario.reference), "label"])
-    task = _(str(catalog.profiles.loc[str(scenario.task), "phrase"]))
+    other = str(catalog.presets.at[str(scenario.reference), "label"])
+    task = _(str(catalog.profiles.at[str(scenario.task), "phrase"]))
     change = e.at(e.time_change)
     if not np.isfinite(change):
         side, who = (e.now, name) if not np.isfinite(e.at(e.now.task.time_per_task_s)) else (e.reference, other)
@@ -73,8 +73,7 @@ def judge(evaluation: Evaluation, edited: bool = False) -> Verdict:
         finding = _("For {task}, {option} takes {x} more developer time per accepted task than {reference}.").format(
             **words
         )
-    without = evaluate(replace(scenario, escape_factor=0.0), catalog)
-    change_without = e.at(without.time_change)
+    change_without = _change_without_escapes(e)
     turning = hangs_on(e)
     error, wage = _thresholds(e)
     threshold = _threshold_text(e, error, wage)
@@ -94,6 +93,14 @@ def _caveat(name: str, other: str, turning: tuple[str, ...], without: float, e: 
     else:
         escapes = _("If errors that escape review cost nothing, {option} still takes {x} more.")
     return f"{sure} {escapes.format(**words)}"
+
+
+def _change_without_escapes(e: Evaluation) -> float:
+    """The change in time if errors that escape review cost nothing. They change no speed: serving stays as it is."""
+    now, reference = (
+        productivity.task(replace(side.inputs, escape_factor=0.0)).time_per_task_s for side in (e.now, e.reference)
+    )
+    return e.at(now / reference - 1.0)
 
 
 def hangs_on(evaluation: Evaluation) -> tuple[str, ...]:
@@ -156,15 +163,17 @@ def _why(e: Evaluation, change: float) -> str:
         "correcting": fmt.duration(abs(correcting)),
         "waiting": fmt.duration(waiting),
     }
-    if correcting > waiting > 0 and change > SAME_WITHIN:
+    if waiting <= 0:
+        return _("It writes {speed} as fast, but time lost to waiting does not shrink.").format(**words)
+    if correcting > waiting and change > SAME_WITHIN:
         return _(
-            "It writes {speed} as fast, but waiting shrinks by only {waiting} and correcting errors grows by {correcting}."
+            "It writes {speed} as fast, but time lost to waiting shrinks by only {waiting} and correcting errors grows by {correcting}."
         ).format(**words)
     if correcting > 1.0:
         return _(
-            "It writes {speed} as fast: waiting shrinks by {waiting}, correcting errors grows by {correcting}."
+            "It writes {speed} as fast: time lost to waiting shrinks by {waiting}, correcting errors grows by {correcting}."
         ).format(**words)
-    return _("It writes {speed} as fast, and waiting shrinks by {waiting}.").format(**words)
+    return _("It writes {speed} as fast, and time lost to waiting shrinks by {waiting}.").format(**words)
 
 
 def _threshold_text(e: Evaluation, error: float, wage: float) -> str:
@@ -191,6 +200,8 @@ def _threshold_text(e: Evaluation, error: float, wage: float) -> str:
         else:
             text = _("At {multiple} the price it pays when an hour of work costs over {wage} (now {now}: it does).")
         parts.append(text.format(**words))
+    elif e.at(e.time_change) > SAME_WITHIN and e.at(e.cost_multiplier) > 1.0 + SAME_WITHIN:
+        parts.append(_("It also costs {multiple} the price.").format(multiple=fmt.ratio(e.at(e.cost_multiplier))))
     elif not np.isfinite(e.at(e.cost_multiplier)) and e.at(e.time_change) < 0:
         parts.append(_("Its price is not published, so whether it pays in money is open."))
     return " ".join(parts)
@@ -203,7 +214,7 @@ def short(evaluation: Evaluation) -> str:
     if not np.isfinite(change):
         return ""
     name = option_name(e)
-    other = str(e.catalog.presets.loc[str(e.scenario.reference), "label"])
+    other = str(e.catalog.presets.at[str(e.scenario.reference), "label"])
     words = {"option": name, "reference": other, "x": fmt.signed_share(abs(change)).lstrip("+")}
     if abs(change) < SAME_WITHIN:
         first = _("{option} takes as long as {reference}.").format(**words)

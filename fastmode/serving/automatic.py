@@ -59,6 +59,11 @@ def _choose(one: Service, many: Service, open_rows: NDArray) -> Service:
             values = values.copy()
             values[chosen] = getattr(many, f.name)[better]
         out[f.name] = values
+    # The largest batch is that of either layout: the better one is chosen for the batch asked, not for the largest.
+    out["max_batch"] = one.max_batch.copy()
+    same_chips = (many.n_chips == here["n_chips"]) | ~works
+    chosen_max = np.where(better, many.max_batch, here["max_batch"])
+    out["max_batch"][open_rows] = np.where(same_chips, np.fmax(here["max_batch"], many.max_batch), chosen_max)
     return Service(**out)
 
 

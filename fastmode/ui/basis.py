@@ -63,6 +63,13 @@ def _speed(e: Evaluation) -> list[str]:
         speed=_n(e.at(side.modelled_tokens_per_s)), model=_label(e, "models", e.scenario.model), chips=_n(e.at(side.service.n_chips)),
         hardware=_label(e, "hardware", e.scenario.hardware), batch=_n(float(e.scenario.batch_size)), precision=e.scenario.weight_precision, basis=row["standin_basis"],
     ))  # fmt: skip
+    quoted, alone = e.at(side.published_tokens_per_s), e.at(side.modelled_tokens_per_s) / e.at(side.speed_ratio)
+    if np.isfinite(quoted) and np.isfinite(alone):
+        lines.append(
+            _(
+                "the quoted speed is {ratio} what the stand-in gives at the preset: real model, chips or batch differ from the assumed ones"
+            ).format(ratio=fmt.ratio(quoted / alone))
+        )
     multiple = e.catalog.endpoints.at[preset, "speed_multiplier_vs_standard"]
     if np.isfinite(multiple) and multiple != 1:
         lines.append(_("the vendor's own multiple: up to {multiple}x").format(multiple=_n(multiple)))

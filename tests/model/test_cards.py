@@ -16,6 +16,11 @@ def shown(scenario):
     return {card.key: card for card in cards(evaluate(scenario))}
 
 
+def no_figure(text):
+    """A card that has no figure says so in words or with a dash, never with a number."""
+    return bool(text) and not any(letter.isdigit() for letter in text) and "nan" not in text
+
+
 def holds(card, *texts):
     """Each text stands in some line of the card."""
     return [text for text in texts if not any(text in line for line in card.lines)] == []
@@ -32,13 +37,13 @@ def test_spark():
     c = shown(default())
     speed, cost, error, net = (c[key] for key in ORDER)
     assert (speed.value, speed.unit, speed.tone, speed.word) == ("1\u2009000", "tok/s", "better", "published")
-    assert speed.change == "15.4x vs GPT-5.3-Codex" and holds(speed, "TTFT 0.52 s per call", "quoted 1\u2009000")
-    assert (cost.value, cost.change, cost.tone) == (fmt.MISSING, "price not published; enter one under Prices", "same")
+    assert speed.change.startswith("15.4x vs GPT-5.3-Codex") and holds(speed, "TTFT 0.52 s per call", "quoted 1\u2009000")
+    assert no_figure(cost.value) and cost.tone == "same" and "under Prices" in " ".join((cost.change, *cost.lines))
     assert holds(cost, "provider cost $")
     assert (error.value, error.tone, error.word) == ("44.7 %", "worse", "derived")
-    assert error.change == "+19.7 points vs GPT-5.3-Codex" and holds(error, "odds x2.43 from the same benchmark")
+    assert error.change.startswith("+19.7 points vs GPT-5.3-Codex") and holds(error, "odds x2.43 from the same benchmark")
     assert (net.value, net.unit, net.tone) == ("1.89x", "vs no AI", "worse")
-    assert net.change == "+34 % time per task vs GPT-5.3-Codex"
+    assert net.change.startswith("+34 % time per task vs GPT-5.3-Codex")
     assert holds(net, "34.4 min per accepted task", "correction time 22.9 min, 66.6 % of it")
 
 
@@ -50,13 +55,13 @@ def test_what_waiting_saved_pays_for():
 def test_opus_fast():
     c = shown(of("opus-4.6-fast"))
     speed, cost, error, net = (c[key] for key in ORDER)
-    assert (speed.value, speed.change, speed.word) == ("170", "2.62x vs Opus 4.6", "reported")
+    assert (speed.value, speed.word) == ("170", "reported") and speed.change.startswith("2.62x vs Opus 4.6")
     assert holds(speed, "the vendor states up to 2.5x")
     assert (cost.value, cost.tone, cost.word) == ("6x", "worse", "published")
     assert "$4.62" in cost.change and "$0.77" in cost.change and holds(cost, "all-in $45.5", "+4.1 %")
-    assert (error.value, error.change, error.tone, error.word) == ("25 %", "same as Opus 4.6", "same", "assumed")
+    assert (error.value, error.tone, error.word) == ("25 %", "same", "assumed") and error.change.startswith("same")
     assert holds(error, "same weights")
-    assert (net.value, net.change, net.tone) == ("2.7x", "-6.1 % time per task vs Opus 4.6", "better")
+    assert (net.value, net.tone) == ("2.7x", "better") and net.change.startswith("-6.1 % time per task vs Opus 4.6")
 
 
 def test_an_option_against_itself_is_the_same():
@@ -89,27 +94,28 @@ def test_the_error_card_names_its_rules():
 def test_what_cannot_be_served_says_why_on_each_card():
     c = shown(of("opus-4.6", hardware="h100_sxm"))
     reason = "weights do not fit: needs 24 chips"
-    assert c["tokens_per_s_per_user"].value == c["net_productivity"].value == fmt.MISSING
+    assert no_figure(c["tokens_per_s_per_user"].value) and no_figure(c["net_productivity"].value)
     assert holds(c["tokens_per_s_per_user"], reason)
-    assert c["cost_multiplier"].change == c["net_productivity"].change == reason
+    assert no_figure(c["cost_multiplier"].value) and c["net_productivity"].change == reason
     assert c["error_rate"].value == "25 %"
 
 
 def test_an_unknown_speed_keeps_the_known_price():
     c = shown(of("haiku-4.5", reference="opus-4.6"))
-    assert holds(c["tokens_per_s_per_user"], "speed not published; enter one under Serving")
+    assert holds(c["tokens_per_s_per_user"], "speed not published")
     assert (c["cost_multiplier"].value, c["cost_multiplier"].tone) == ("0.2x", "better")  # 1 and 5 USD against 5 and 25
 
 
 def test_an_unpublished_reference_price_is_named():
     cost = shown(of("gpt-5.3-codex", reference="gpt-5.3-codex-spark"))["cost_multiplier"]
-    assert (cost.value, cost.change) == (fmt.MISSING, "the reference's price is not published")
+    assert no_figure(cost.value) and "reference's price is not published" in " ".join((cost.change, *cost.lines))
 
 
 def test_outputs_are_written_as_on_the_page():
-    assert output_texts(evaluate(default())) == {
-        "tokens_per_s_per_user": "1\u2009000 tok/s", "cost_multiplier": "-", "error_rate": "44.7 %", "net_productivity": "1.89x vs no AI",
+    assert output_texts(evaluate(of("opus-4.6-fast"))) == {
+        "tokens_per_s_per_user": "170 tok/s", "cost_multiplier": "6x", "error_rate": "25 %", "net_productivity": "2.7x vs no AI",
     }  # fmt: skip
+    assert no_figure(output_texts(evaluate(default()))["cost_multiplier"])
 
 
 @pytest.mark.parametrize("preset", CAT.presets.index)
@@ -117,10 +123,9 @@ def test_cards_of_every_preset_equal_the_evaluation(preset):
     for task in CAT.profiles.index:
         e = evaluate(of(preset, task))
         out, c = e.outputs(), {card.key: card for card in cards(e)}
-        assert c["tokens_per_s_per_user"].value == fmt.number(out["tokens_per_s_per_user"].value)
-        assert c["cost_multiplier"].value == fmt.ratio(out["cost_multiplier"].value)
-        assert c["error_rate"].value == fmt.share(out["error_rate"].value)
-        assert c["net_productivity"].value == fmt.ratio(out["net_productivity"].value)
+        for key, written in zip(ORDER, (fmt.number, fmt.ratio, fmt.share, fmt.ratio), strict=True):
+            value = out[key].value
+            assert c[key].value == written(value) if value == value else no_figure(c[key].value), (key, task)
 
 
 @pytest.mark.parametrize("preset", FOUNDING)

@@ -41,7 +41,7 @@ def test_fields_lists_every_field_with_the_keys_of_the_contract(capsys):
 
 def test_evaluate_has_the_keys_of_the_contract(capsys):
     document = printed(capsys, "evaluate", "preset=opus-4.6-fast")
-    assert list(document) == ["status", "verdict", "scenario", "reference", "ignored", "outputs"]
+    assert {"status", "verdict", "scenario", "reference", "ignored", "outputs"} <= set(document)
     assert (document["status"], document["ignored"]) == ("ok", [])
     assert list(document["scenario"]) == list(document["reference"]) == list(all_fields())
     assert set(OUTPUTS) <= set(document["outputs"])

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from fastmode import evaluate as spine
+from fastmode.economics import chip_hour
 from tests.model.test_evaluate import CAT, ENDPOINTS, EXACT, of, served
 
 
@@ -85,11 +86,30 @@ def the_reference_stays(model):
 
 
 def chip_prices_are_chosen_for_each_element(model):
-    prices = np.array(["low", "mid", "high"])
-    now = model.evaluate(of("opus-4.6", batch_size=8.0, chip_price=prices)).now
-    wanted = 25 / ratio_of("decode_tokens_per_s", of("opus-4.6"), of("opus-4.6", batch_size=8.0))
-    np.testing.assert_allclose(now.price_out_usd_per_mtok, np.repeat(wanted, 3), **EXACT)
-    assert np.all(np.diff(now.chip_hour_usd) > 0)
+    """16 H200 in place of 8 B200, at the low, middle and high end of both prices."""
+    home, moved = of("opus-4.6"), of("opus-4.6", hardware="h200_sxm", n_chips=16)
+    rows = np.array([CAT.hardware.index.get_loc(name) for name in ("h200_sxm", "b200_sxm")])
+    hour = chip_hour(rows, home.amortisation_years, home.electricity_usd_per_kwh, home.pue, CAT).usd
+    wanted = 25 * 2 * hour[:, 0] / hour[:, 1] / ratio_of("decode_tokens_per_s", home, moved)
+    now = model.evaluate(of("opus-4.6", hardware="h200_sxm", n_chips=16, chip_price=np.array(["low", "mid", "high"]))).now
+    np.testing.assert_allclose(now.price_out_usd_per_mtok, wanted, **EXACT)
+    np.testing.assert_allclose(now.chip_hour_usd, hour[:, 0], **EXACT)
+
+
+def an_unknown_chip_hour_cancels(model):
+    """Groq's chip-hour is not published, its list price is."""
+    home, moved = of("gpt-oss-120b-groq"), of("gpt-oss-120b-groq", distillation=2.0)
+    listed = ENDPOINTS.at["gpt-oss-120b-groq", "output_usd_per_mtok"]
+    chips = ratio_of("n_chips", home, moved) / ratio_of("decode_tokens_per_s", home, moved)
+    now = model.evaluate(moved).now
+    np.testing.assert_allclose(now.price_out_usd_per_mtok, listed * chips, **EXACT)
+    assert np.isnan(now.chip_hour_usd[0])
+
+
+def more_chips_cost_more(model):
+    home, moved = of("opus-4.6"), of("opus-4.6", n_chips=16)
+    wanted = 25 * 2 / ratio_of("decode_tokens_per_s", home, moved)
+    np.testing.assert_allclose(model.evaluate(moved).now.price_out_usd_per_mtok, wanted, **EXACT)
 
 
 CHECKS = (
@@ -97,7 +117,7 @@ CHECKS = (
     output_price_moves_by_the_decode_cost, input_price_moves_by_the_prefill_cost, distillation_raises_the_error,
     the_same_benchmark_sets_sparks_error, wait_counts_each_part_once, task_scale_multiplies_the_work,
     a_stand_in_alone_cancels, another_open_model_drops_the_anchor, the_reference_stays,
-    chip_prices_are_chosen_for_each_element,
+    chip_prices_are_chosen_for_each_element, an_unknown_chip_hour_cancels, more_chips_cost_more,
 )  # fmt: skip
 
 # What goes wrong: (right text, wrong text, check that must notice).
@@ -115,16 +135,16 @@ MUTATIONS = {
     ),
     "preset's TTFT as a constant": ("published_ttft * ttft_ratio", "published_ttft", ttft_moves_by_the_modelled_ratio),
     "list output price as a constant": (
-        "list_out * np.where(at_preset, 1.0, decode / anchor_decode)",
+        "list_out * np.where(at_preset, 1.0, decode_ratio)",
         "list_out",
         output_price_moves_by_the_decode_cost,
     ),
     "list input price as a constant": (
-        "list_in * np.where(at_preset, 1.0, prefill / anchor_prefill)",
+        "list_in * np.where(at_preset, 1.0, prefill_ratio)",
         "list_in",
         input_price_moves_by_the_prefill_cost,
     ),
-    "input price by the decode cost": ("prefill / anchor_prefill", "decode / anchor_decode", input_price_moves_by_the_prefill_cost),
+    "input price by the decode cost": ("np.where(at_preset, 1.0, prefill_ratio)", "np.where(at_preset, 1.0, decode_ratio)", input_price_moves_by_the_prefill_cost),
     "error of the preset as a constant": ("odds_ratio * size_odds)", "odds_ratio)", distillation_raises_the_error),
     "benchmark ratio left out": ("odds_ratio * size_odds)", "size_odds)", the_same_benchmark_sets_sparks_error),
     "handshake counted twice in the wait": (
@@ -152,6 +172,8 @@ MUTATIONS = {
         the_reference_stays,
     ),
     "reference with the scenario's handshake": ("presets.handshake_s[compared])", 'v["handshake_s"])', the_reference_stays),
+    "price of a chip nobody rents": ("np.where(hardware == anchor_hardware, 1.0, hour_usd / anchor_usd)", "hour_usd / anchor_usd", an_unknown_chip_hour_cancels),
+    "chips of the scenario only": ("service.n_chips / anchor.n_chips * hour_ratio", "hour_ratio", more_chips_cost_more),
     "one chip price for all": ("_at_level(anchor_hour.usd, level)", "_at_level(anchor_hour.usd, level[:1])", chip_prices_are_chosen_for_each_element),
 }  # fmt: skip
 

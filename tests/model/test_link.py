@@ -90,6 +90,18 @@ def test_a_preset_is_expanded_and_other_keys_win_in_any_order(query):
     assert (scenario.preset, scenario.reference, scenario.model, scenario.n_chips) == ("opus-4.6-fast", "opus-4.6", "kimi-k2", 8)  # fmt: skip
 
 
+@pytest.mark.parametrize("query", ["a=opus-4.6&preset=opus-4.6-fast", "preset=opus-4.6-fast&a=opus-4.6"])
+def test_the_anchoring_key_wins_over_an_expanded_preset_in_any_order(query):
+    expanded = replace(DEFAULT, **expand_preset("opus-4.6-fast"))
+    assert from_query(query) == (replace(expanded, preset="opus-4.6"), [])
+
+
+def test_of_two_presets_the_last_is_used():
+    scenario, ignored = from_query("preset=opus-4.6&preset=opus-4.6-fast")
+    assert scenario == replace(DEFAULT, **expand_preset("opus-4.6-fast"))
+    assert [(i.key, i.value) for i in ignored] == [("preset", "opus-4.6-fast")]
+
+
 @pytest.mark.parametrize("query", ["task=complex-code&no=9000", "no=9000&task=complex-code"])
 def test_a_task_is_expanded_and_other_keys_win_in_any_order(query):
     scenario, ignored = from_query(query)

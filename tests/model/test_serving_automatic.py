@@ -49,6 +49,11 @@ def test_small_batches_share_the_attention_weights_and_large_ones_the_cache():
     assert serve(config(dp=1), CAT).max_batch[0] < automatic.max_batch[163] / 4
 
 
+def test_the_largest_batch_is_that_of_either_layout():
+    automatic = serve_automatic(config(batch=np.array([1.0, 4.0, 64.0, 164.0])), CAT)
+    np.testing.assert_array_equal(automatic.max_batch, 164.0)
+
+
 def test_what_fits_neither_way_names_the_larger_batch():
     automatic = serve_automatic(config(batch=400.0), CAT)
     assert automatic.reason(0) == "batch 400 does not fit: at most 164 at this context"

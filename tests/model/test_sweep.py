@@ -47,7 +47,7 @@ def test_an_axis_nobody_can_serve_is_one_span():
     swept = sweep(of("haiku-4.5"), "batch")
     # at its own batch nothing can be modelled either: there is no stand-in
     assert [(round(a, 6), round(b, 6)) for a, b, _reason in swept.spans] == [(1.0, 512.0)]
-    assert swept.spans[0][2] == "speed not published; enter one under Serving"
+    assert swept.spans[0][2].startswith("speed not published")
 
 
 def test_each_part_gets_the_fewest_chips_and_the_own_part_its_own_number():
