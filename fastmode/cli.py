@@ -53,12 +53,12 @@ def evaluation_document(query: str) -> dict[str, Any]:
     from fastmode import scenario as scenarios
     from fastmode.cards import output_texts
     from fastmode.evaluate import evaluate
-    from fastmode.verdict import judge
+    from fastmode.verdict import judge, swings
 
     scenario, ignored = link.from_query(query)
     evaluation = evaluate(scenario)
     edited = bool(scenarios.changed_from_preset(scenario))
-    verdict = judge(evaluation, edited)
+    verdict = judge(evaluation, evaluate(swings(scenario, evaluation.catalog)), edited)
     texts = output_texts(evaluation)
     reason = evaluation.reason(evaluation.now) or evaluation.reason(evaluation.reference)
     names = [f.name for f in dataclass_fields(scenario)]

@@ -336,14 +336,15 @@ def _grid_text(value: float, show: str) -> str:
 
 
 def _choices(declared: tuple[tuple[str, str], ...] | str, catalog: Catalog) -> tuple[tuple[str, str], ...]:
+    """Pairs (id, label). A label is part of links, so it is the same in every language."""
     if not isinstance(declared, str):
-        return tuple((i, _(label)) for i, label in declared)
+        return declared
     if declared == "accept_length":
         curves = catalog.accept_length["id"].unique()
-        return (("none", _("none")), *((str(i), str(i)) for i in curves))
+        return (("none", "none"), *((str(i), str(i)) for i in curves))
     table = getattr(catalog, declared)
     pairs = tuple(zip(table.index.astype(str), table["label"].astype(str), strict=True))
-    return ((NO_MODEL, _("no stand-in")), *pairs) if declared == "models" else pairs
+    return ((NO_MODEL, "no stand-in"), *pairs) if declared == "models" else pairs
 
 
 @lru_cache(maxsize=8)
@@ -395,7 +396,11 @@ def expand_preset(preset: str, catalog: Catalog | None = None) -> dict[str, Any]
 
     Raises KeyError for an unknown preset.
     """
-    catalog = catalog or load()
+    return dict(_expanded_preset(preset, catalog or load()))
+
+
+@lru_cache(maxsize=1024)
+def _expanded_preset(preset: str, catalog: Catalog) -> dict[str, Any]:
     row = catalog.presets.loc[preset]
     declared = all_fields(catalog)
     values: dict[str, Any] = {"preset": preset}
@@ -420,7 +425,11 @@ def expand_profile(task: str, catalog: Catalog | None = None) -> dict[str, Any]:
 
     Raises KeyError for an unknown profile.
     """
-    catalog = catalog or load()
+    return dict(_expanded_profile(task, catalog or load()))
+
+
+@lru_cache(maxsize=256)
+def _expanded_profile(task: str, catalog: Catalog) -> dict[str, Any]:
     if task not in catalog.profiles.index:
         raise KeyError(task)
     declared = all_fields(catalog)
@@ -442,12 +451,16 @@ def snap(field_: Field, number: float) -> float | int:
     return min(max(round(round(number / field_.step) * field_.step, decimals), field_.min), field_.max)
 
 
-def changed_from_preset(scenario: Scenario, catalog: Catalog | None = None) -> tuple[str, ...]:
-    """Names of the fields whose value is not what preset, profile and defaults say."""
+def plain_values(scenario: Scenario, catalog: Catalog | None = None) -> dict[str, Any]:
+    """Every field as the scenario's preset and profile, and else the defaults, say it."""
     catalog = catalog or load()
     plain = {name: f.default for name, f in all_fields(catalog).items()}
-    plain |= expand_preset(str(scenario.preset), catalog) | expand_profile(str(scenario.task), catalog)
-    plain["reference"] = scenario.reference  # choosing what to compare with is no edit of the option
+    return plain | expand_preset(str(scenario.preset), catalog) | expand_profile(str(scenario.task), catalog)
+
+
+def changed_from_preset(scenario: Scenario, catalog: Catalog | None = None) -> tuple[str, ...]:
+    """Names of the fields whose value is not plain; choosing what to compare with is no edit of the option."""
+    plain = plain_values(scenario, catalog) | {"reference": scenario.reference}
     return tuple(name for name, value in plain.items() if getattr(scenario, name) != value)
 
 

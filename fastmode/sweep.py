@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -42,15 +43,34 @@ def sweep(scenario: Scenario, axis: str, catalog: Catalog | None = None, all_har
     On the hardware axis each part gets the fewest chips that fit, the scenario's own part its own number. Raises KeyError for
     an unknown axis.
     """
+    return as_sweep(scenario, axis, evaluate(along(scenario, axis, catalog, all_hardware), catalog))
+
+
+def along(scenario: Scenario, axis: str, catalog: Catalog | None = None, all_hardware: bool = False) -> Scenario:
+    """The scenario with an array in the field of `axis` (see `sweep`)."""
     catalog = catalog or load()
     field, _title = AXES[axis]
-    if axis == "hardware":
-        return _hardware_sweep(scenario, catalog, all_hardware)
-    declared = scenarios.all_fields(catalog)[field]
-    now = float(getattr(scenario, field))
-    x = np.geomspace(declared.min if axis != "context" else declared.grid[0], declared.max, POINTS)
-    evaluation = evaluate(replace(scenario, **{field: x}), catalog)
-    return Sweep(axis, x, now, evaluation, _spans(x, evaluation))
+    if axis != "hardware":
+        declared = scenarios.all_fields(catalog)[field]
+        return replace(scenario, **{field: np.geomspace(declared.min, declared.max, POINTS)})
+    table = catalog.hardware
+    own = table.index == str(scenario.hardware)
+    rows = np.flatnonzero(own | (table["shown"].to_numpy() == 1) | all_hardware)
+    chips = np.where(own[rows], float(scenario.n_chips), 0.0)
+    return replace(scenario, hardware=table.index.to_numpy(str)[rows], n_chips=chips)
+
+
+def as_sweep(scenario: Scenario, axis: str, evaluation: Evaluation) -> Sweep:
+    """The evaluation of `along(scenario, axis)` with its x values and the spans without a figure."""
+    field, _title = AXES[axis]
+    if axis != "hardware":
+        x = getattr(evaluation.scenario, field)
+        return Sweep(axis, x, float(getattr(scenario, field)), evaluation, _spans(x, evaluation))
+    labels = evaluation.catalog.hardware["label"]
+    names = labels.loc[evaluation.scenario.hardware].tolist()
+    missing = np.flatnonzero(~np.isfinite(np.broadcast_to(evaluation.now.tokens_per_s, len(names))))
+    spans = tuple((names[i], names[i], evaluation.reason(evaluation.now, int(i))) for i in missing)
+    return Sweep(axis, names, str(labels.at[str(scenario.hardware)]), evaluation, spans)
 
 
 def _spans(x: np.ndarray, e: Evaluation) -> tuple[tuple[float, float, str], ...]:
@@ -64,43 +84,24 @@ def _spans(x: np.ndarray, e: Evaluation) -> tuple[tuple[float, float, str], ...]
     )
 
 
-def _hardware_sweep(scenario: Scenario, catalog: Catalog, everything: bool) -> Sweep:
-    table = catalog.hardware
-    own = str(scenario.hardware)
-    own_row = table.index == own
-    rows = np.flatnonzero(own_row | (table["shown"].to_numpy() == 1) | everything)
-    chips = np.where(own_row[rows], float(scenario.n_chips), 0.0)
-    evaluation = evaluate(replace(scenario, hardware=table.index.to_numpy(str)[rows], n_chips=chips), catalog)
-    labels = table["label"].to_numpy(str)[rows].tolist()
-    missing = np.flatnonzero(~np.isfinite(np.broadcast_to(evaluation.now.tokens_per_s, rows.size)))
-    spans = tuple((labels[i], labels[i], evaluation.reason(evaluation.now, int(i))) for i in missing)
-    return Sweep("hardware", labels, str(table.at[own, "label"]), evaluation, spans)
-
-
-def presets_side_by_side(scenario: Scenario, presets: tuple[str, ...], catalog: Catalog | None = None) -> Evaluation:
+def side_by_side(scenario: Scenario, presets: tuple[str, ...], catalog: Catalog | None = None) -> Scenario:
     """The presets as published under the scenario's task, people, prices and model of error, one element each."""
-    catalog = catalog or load()
     expanded = [scenarios.expand_preset(p, catalog) for p in presets]
-    columns = {}
+    columns: dict[str, object] = {}
     for name in PRESET_FIELDS:
         values = [e[name] for e in expanded]
-        if values[0] is None or all(v == values[0] for v in values):
-            columns[name] = values[0]
-        else:
-            columns[name] = np.array(values)
-    columns["preset"] = np.array(presets)
-    columns["anchor"] = scenario.anchor
-    return evaluate(replace(scenario, **columns), catalog)
+        columns[name] = None if values[0] is None else np.array(values)
+    return replace(scenario, **columns | {"anchor": scenario.anchor})
 
 
 def group_of(scenario: Scenario, catalog: Catalog | None = None) -> tuple[str, ...]:
     """Presets with a published speed in the compare groups of the scenario and of its reference."""
-    table = (catalog or load()).presets
-    groups = {table.at[str(scenario.preset), "compare_group"], table.at[str(scenario.reference), "compare_group"]}
-    speeds = (catalog or load()).endpoints["output_tok_s"]
+    return _with_speed(str(scenario.preset), str(scenario.reference), catalog or load())
+
+
+@lru_cache(maxsize=1024)
+def _with_speed(preset: str, reference: str, catalog: Catalog) -> tuple[str, ...]:
+    table = catalog.presets
+    groups = {table.at[preset, "compare_group"], table.at[reference, "compare_group"]}
+    speeds = catalog.endpoints["output_tok_s"]
     return tuple(p for p in table.index[table["compare_group"].isin(groups)] if np.isfinite(speeds[p]))
-
-
-def bars(scenario: Scenario, catalog: Catalog | None = None) -> Evaluation:
-    """The four founding options under the scenario's task and people."""
-    return presets_side_by_side(scenario, FOUNDING, catalog)

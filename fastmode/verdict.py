@@ -8,9 +8,10 @@ import numpy as np
 
 from fastmode import format as fmt
 from fastmode import productivity
-from fastmode.evaluate import Evaluation, evaluate
+from fastmode.catalog import Catalog
+from fastmode.evaluate import Evaluation
 from fastmode.i18n import _
-from fastmode.scenario import all_fields
+from fastmode.scenario import Field, Scenario, all_fields
 
 SAME_WITHIN = 0.005  # half a percent prints as 0 %
 FASTER_WITHIN = 0.05
@@ -45,8 +46,11 @@ def option_name(evaluation: Evaluation, edited: bool = False) -> str:
     return _("{option} (edited)").format(option=label) if edited else label
 
 
-def judge(evaluation: Evaluation, edited: bool = False) -> Verdict:
-    """Verdict on a scenario that holds single values. Sentences are in the current language."""
+def judge(evaluation: Evaluation, swung: Evaluation, edited: bool = False) -> Verdict:
+    """Verdict on a scenario that holds single values. Sentences are in the current language.
+
+    swung: the evaluation of `swings(scenario)`. edited: the option's settings are not those of its preset.
+    """
     e, catalog, scenario = evaluation, evaluation.catalog, evaluation.scenario
     name = option_name(e, edited)
     other = str(catalog.presets.at[str(scenario.reference), "label"])
@@ -60,7 +64,7 @@ def judge(evaluation: Evaluation, edited: bool = False) -> Verdict:
     words = {"task": task, "option": name, "reference": other, "x": fmt.signed_share(abs(change)).lstrip("+")}
     if not edited and str(scenario.preset) == str(scenario.reference):
         finding = _("{option} is compared with itself: choose another option, or move a slider.").format(option=name)
-        return Verdict(finding, "", "", "", change, np.nan, np.nan, np.nan, hangs_on(e))
+        return Verdict(finding, "", "", "", change, np.nan, np.nan, np.nan, hangs_on(swung))
     if same:
         finding = _("For {task}, {option} takes the same developer time per accepted task as {reference}.").format(
             **words
@@ -73,8 +77,8 @@ def judge(evaluation: Evaluation, edited: bool = False) -> Verdict:
         finding = _("For {task}, {option} takes {x} more developer time per accepted task than {reference}.").format(
             **words
         )
-    change_without = _change_without_escapes(e)
-    turning = hangs_on(e)
+    change_without = e.at(e.time_change_without_escapes)
+    turning = hangs_on(swung)
     error, wage = _thresholds(e)
     threshold = _threshold_text(e, error, wage)
     caveat = _caveat(name, other, turning, change_without, e)
@@ -95,36 +99,34 @@ def _caveat(name: str, other: str, turning: tuple[str, ...], without: float, e: 
     return f"{sure} {escapes.format(**words)}"
 
 
-def _change_without_escapes(e: Evaluation) -> float:
-    """The change in time if errors that escape review cost nothing. They change no speed: serving stays as it is."""
-    now, reference = (
-        productivity.task(replace(side.inputs, escape_factor=0.0)).time_per_task_s for side in (e.now, e.reference)
-    )
-    return e.at(now / reference - 1.0)
+def swings(scenario: Scenario, catalog: Catalog) -> Scenario:
+    """The scenario with each assumption in turn at the low and the high end of its range, all others as they are."""
+    ranged = _ranged(catalog)
+    swung = {}
+    for position, f in enumerate(ranged):
+        values = np.full((len(ranged), 2), float(getattr(scenario, f.name)))
+        values[position] = f.low, f.high
+        swung[f.name] = values.ravel()
+    return replace(scenario, **swung)
 
 
-def hangs_on(evaluation: Evaluation) -> tuple[str, ...]:
-    """The three assumptions that move the difference in time most when they go from low to high of their range.
+def hangs_on(swung: Evaluation) -> tuple[str, ...]:
+    """The three assumptions that move the difference in time most, from the evaluation of `swings`."""
+    ranged = _ranged(swung.catalog)
+    change = np.broadcast_to(swung.time_change, 2 * len(ranged)).reshape(len(ranged), 2)
+    moved = np.nan_to_num(np.ptp(change, axis=1))
+    return tuple(ranged[i].name for i in np.argsort(-moved, kind="stable")[:3])
 
-    One at a time, all in one evaluation.
-    """
-    e = evaluation
-    ranged = [
+
+def _ranged(catalog: Catalog) -> list[Field]:
+    return [
         f
-        for f in all_fields(e.catalog).values()
+        for f in all_fields(catalog).values()
         if f.group in _HANGING_GROUPS
         and f.kind != "choice"
         and np.isfinite(f.low)
         and f.name not in _NOT_IN_THE_DIFFERENCE
     ]
-    swung = {}
-    for position, f in enumerate(ranged):
-        values = np.full((len(ranged), 2), float(getattr(e.scenario, f.name)))
-        values[position] = f.low, f.high
-        swung[f.name] = values.ravel()
-    change = evaluate(replace(e.scenario, **swung), e.catalog).time_change.reshape(len(ranged), 2)
-    moved = np.nan_to_num(np.ptp(change, axis=1))
-    return tuple(ranged[i].name for i in np.argsort(-moved, kind="stable")[:3])
 
 
 _HANGING_GROUPS = ("table", "task", "people", "error")

@@ -9,6 +9,7 @@ import streamlit as st
 from fastmode.catalog import CatalogError, load
 from fastmode.i18n import N_, _
 from fastmode.ui import state
+from fastmode.ui.address import one_entry_per_page
 from fastmode.ui.controls import sidebar
 
 # url name -> (script, title, head of the navigation)
@@ -48,9 +49,10 @@ def through_app(name: str) -> None:
         st.switch_page("app.py", query_params={**st.query_params.to_dict(), TARGET: name})
 
 
-def controls() -> None:
+def controls(page) -> None:
     """The sidebar, and one quiet line if the link could not be used as written."""
-    sidebar(state.judged(state.start_values())[1].hangs_on)
+    one_entry_per_page()
+    sidebar(state.picture(state.start_values(), page.url_path or "overview").verdict.hangs_on)
     notes = state.ignored()
     if notes:
         with st.container(key="link_notice"):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -12,11 +10,11 @@ from fastmode import format as fmt
 from fastmode import scenario as scenarios
 from fastmode.charts.task_time import HEIGHT, HEIGHT_NARROW, TaskBar, task_time_figure
 from fastmode.charts.theme import SLICES, slice_label
-from fastmode.evaluate import Evaluation, evaluate
+from fastmode.evaluate import Evaluation
 from fastmode.i18n import N_, _
 from fastmode.productivity import TIME_PARTS
 from fastmode.scenario import Scenario
-from fastmode.sweep import FOUNDING, bars
+from fastmode.sweep import FOUNDING
 from fastmode.ui import state
 from fastmode.ui.cards import draw_cards, draw_verdict, mode
 from fastmode.ui.chart import chart
@@ -33,21 +31,12 @@ X_ENDS_MIN = (5, 10, 20, 40, 60, 90, 120, 180, 240, 360, 480, 720, 960, 1440, 28
 
 def draw(scenario: Scenario) -> None:
     """Draw the page for a scenario."""
-    catalog = state.catalog()
-    evaluation, verdict = state.judged(scenario)
-    edited = bool(scenarios.changed_from_preset(scenario))
-    side_by_side = bars(scenario, catalog)
-    draw_verdict(verdict, evaluation, _second_pair(scenario))
-    _picture(side_by_side, evaluation, edited)
-    _controls(evaluation)
-    draw_cards(evaluation)
-    _table(side_by_side)
-
-
-def _second_pair(scenario: Scenario) -> str:
-    """A sentence on the founding pair that the scenario is not about."""
-    other = "opus-4.6-fast" if str(scenario.preset) != "opus-4.6-fast" else "gpt-5.3-codex-spark"
-    return short(evaluate(replace(scenario, **scenarios.expand_preset(other)), state.catalog()))
+    picture = state.picture(scenario, "overview")
+    draw_verdict(picture.verdict, picture.now, short(picture.second))
+    _picture(picture.founding, picture.now, picture.edited)
+    _controls(picture.now)
+    draw_cards(picture.now)
+    _table(picture.founding)
 
 
 def _picture(founding: Evaluation, now: Evaluation, edited: bool) -> None:

@@ -11,15 +11,15 @@ from dataclasses import fields as dataclass_fields
 from typing import Any
 
 import streamlit as st
-from streamlit.runtime.state.session_state_proxy import get_session_state
 
 from fastmode import link
+from fastmode import picture as pictures
 from fastmode import scenario as scenarios
 from fastmode.catalog import Catalog, load
-from fastmode.evaluate import Evaluation, evaluate
 from fastmode.link import Ignored
+from fastmode.picture import Picture
 from fastmode.scenario import Field, Scenario
-from fastmode.verdict import Verdict, judge
+from fastmode.sweep import AXES
 
 MAX_UNDO = 50
 # Session keys that belong to no widget.
@@ -87,26 +87,6 @@ def set_fields(values: dict[str, Any]) -> None:
     declared = scenarios.all_fields()
     for name, value in values.items():
         st.session_state[declared[name].key] = value
-    _write_address(_held(declared), declared)
-
-
-def _write_address(scenario: Scenario, declared: dict[str, Field]) -> None:
-    """Put all values into the address in one go.
-
-    Left alone, Streamlit writes the new values of bound widgets one by one, each as an entry of the browser's history: Back
-    would then lead through states nobody chose. Its own writing finds every value in place and stays silent. Streamlit
-    has no public call for this, so its version is pinned in requirements.txt.
-    """
-    with get_session_state().query_params() as params:
-        for name, f in declared.items():
-            value = getattr(scenario, name)
-            if value == f.default:
-                params.discard_param_no_forward_msg(f.key)
-            elif f.kind == "number":  # written as Streamlit does, "600.0"
-                params.set_with_no_forward_msg(f.key, str(float(value)))
-            else:
-                params.set_with_no_forward_msg(f.key, [f.text(value)] if f.kind == "scale" else f.text(value))
-        params._send_query_param_msg()
 
 
 def choose_preset() -> None:
@@ -122,15 +102,8 @@ def choose_profile(task: str | None = None) -> None:
 def reset(names: Iterable[str] | None = None) -> None:
     """Back to what preset, profile and defaults say, for all fields or the named ones."""
     now: Scenario = st.session_state[SCENARIO]
-    plain = plain_values(now)
+    plain = scenarios.plain_values(now)
     set_fields({name: value for name, value in plain.items() if names is None or name in set(names)})
-
-
-def plain_values(now: Scenario) -> dict[str, Any]:
-    """Every field as preset, profile and defaults say it."""
-    plain = {name: f.default for name, f in scenarios.all_fields().items()}
-    plain |= scenarios.expand_preset(str(now.preset)) | scenarios.expand_profile(str(now.task))
-    return plain
 
 
 def undo() -> None:
@@ -155,11 +128,16 @@ def can_undo() -> bool:
     return just_changed or bool(st.session_state.get(HISTORY))
 
 
-def judged(scenario: Scenario) -> tuple[Evaluation, Verdict]:
-    """Evaluation and verdict of a scenario, kept while the session asks for the same one."""
-    known = st.session_state.get("judged")
-    if known is None or known[0] != scenario:
-        evaluation = evaluate(scenario)
-        known = scenario, evaluation, judge(evaluation, bool(scenarios.changed_from_preset(scenario)))
-        st.session_state["judged"] = known
-    return known[1], known[2]
+def picture(scenario: Scenario, page: str) -> Picture:
+    """All that a page shows of a scenario, kept while the session asks for the same."""
+    axis, everything = st.session_state.get("x") or st.query_params.get("x"), bool(st.session_state.get("all"))
+    axis = axis if axis in AXES else next(iter(AXES))
+    asked = (scenario, page, axis, everything)
+    known = st.session_state.get("picture")
+    if known is None or known[0] != asked:
+        drawn = (
+            pictures.overview(scenario) if page == "overview" else pictures.trade_offs(scenario, axis, None, everything)
+        )
+        known = asked, drawn
+        st.session_state["picture"] = known
+    return known[1]

@@ -15,15 +15,16 @@ from fastmode.charts.theme import step_label
 from fastmode.charts.tradeoffs import HEIGHT, HEIGHT_NARROW, tradeoffs_figure
 from fastmode.evaluate import Evaluation
 from fastmode.i18n import N_, _
+from fastmode.picture import Picture
 from fastmode.scenario import Scenario
-from fastmode.sweep import AXES, Sweep, group_of, presets_side_by_side, sweep
+from fastmode.sweep import AXES, Sweep
 from fastmode.ui import state
 from fastmode.ui.cards import draw_cards, draw_verdict, mode
 from fastmode.ui.chart import chart
 from fastmode.verdict import option_name
 
 AXIS_LABELS = {
-    "batch": N_("batch size"),
+    "batch": N_("batch"),
     "distillation": N_("distillation"),
     "context": N_("context"),
     "hardware": N_("hardware"),
@@ -36,36 +37,35 @@ STEP_FIELDS = {
 
 def draw(scenario: Scenario) -> None:
     """Draw the page for a scenario."""
-    evaluation, verdict = state.judged(scenario)
-    draw_verdict(verdict, evaluation)
-    draw_cards(evaluation)
+    picture = state.picture(scenario, "trade_offs")
+    draw_verdict(picture.verdict, picture.now)
+    draw_cards(picture.now)
     left, right = st.columns([3, 1], vertical_alignment="bottom")
-    axis = left.segmented_control(
+    left.segmented_control(
         _("x axis"),
         list(AXES),
         default="batch",
-        format_func=lambda a: _(AXIS_LABELS[a]),
+        format_func=lambda axis: _(AXIS_LABELS[axis]),
         key="x",
         bind="query-params",
         required=True,
     )
     with_points = right.toggle(_("published points"), value=True, key="points")
-    along = sweep(scenario, axis or "batch", state.catalog(), bool(st.session_state.get("all")))
-    _curves(along, evaluation, with_points)
-    _step(evaluation)
-    _table(along)
+    picture = state.picture(scenario, "trade_offs")  # the same one unless the axis has just been read from the link
+    _curves(picture, picture.published if with_points else None)
+    _step(picture.now)
+    _table(picture.sweep)
 
 
-def _curves(along: Sweep, now: Evaluation, with_points: bool) -> None:
+def _curves(picture: Picture, points: Evaluation | None) -> None:
+    along, now = picture.sweep, picture.now
     scenario = now.scenario
-    published = group_of(scenario) if with_points else ()
-    points = presets_side_by_side(scenario, published) if published else None
     drawn = panels(along, now, points)
     _field, title = AXES[along.axis]
     figure, narrow = tradeoffs_figure(
         along.x, _(title), along.axis != "hardware", TICKS.get(along.axis), drawn, mode(), along.now_x,
         str(now.catalog.presets.at[str(scenario.reference), "label"]),
-        scenario_label=option_name(now), infeasible=along.spans, x_range=_room(along), x_unit="x" if along.axis == "distillation" else "",
+        scenario_label=option_name(now, picture.edited), infeasible=along.spans, x_range=_room(along), x_unit="x" if along.axis == "distillation" else "",
     )  # fmt: skip
     chart(figure, key="tradeoffs", alt=_alt(along, now), height=HEIGHT, height_narrow=HEIGHT_NARROW, narrow=narrow)
 

@@ -15,11 +15,12 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
+from fastmode import picture  # noqa: E402
 from fastmode.cards import cards  # noqa: E402
 from fastmode.evaluate import evaluate  # noqa: E402
 from fastmode.scenario import all_fields, default  # noqa: E402
-from fastmode.sweep import sweep  # noqa: E402
-from fastmode.verdict import judge  # noqa: E402
+from fastmode.sweep import along, as_sweep, sweep  # noqa: E402
+from fastmode.together import evaluate_together  # noqa: E402
 
 GOAL_MS = 5.0
 MANY = 100_000
@@ -45,26 +46,38 @@ def main(repeats: int) -> None:
     def moved(i: int):
         return replace(start, fix_time_s=grid[i % len(grid)])
 
-    def slider_move(i: int) -> None:
+    def curves(i: int) -> None:
+        """What the goal names: four cards, four curves of 200 points and all hardware."""
         scenario = moved(i)
-        now = evaluate(scenario)
+        asked = [scenario, along(scenario, "batch"), along(scenario, "hardware", all_hardware=True)]
+        now, batch, hardware = evaluate_together(asked)
         cards(now)
-        judge(now, edited=True)
+        as_sweep(scenario, "batch", batch)
+        as_sweep(scenario, "hardware", hardware)
+
+    def one_by_one(i: int) -> None:
+        """The same, one evaluation after the other."""
+        scenario = moved(i)
+        cards(evaluate(scenario))
         sweep(scenario, "batch")
-        sweep(scenario, "hardware")
+        sweep(scenario, "hardware", all_hardware=True)
 
     rows = {
         "evaluate, one scenario": lambda i: evaluate(moved(i)),
-        "cards + verdict": lambda i: (cards(evaluation), judge(evaluation)),
+        "cards": lambda _i: cards(evaluation),
         "sweep, 200 points": lambda i: sweep(moved(i), "batch"),
-        "hardware sweep": lambda i: sweep(moved(i), "hardware"),
+        "Overview with verdict": lambda i: picture.overview(moved(i)),
+        "Trade-offs with verdict, no cards": lambda i: picture.trade_offs(moved(i), "batch"),
     }
     for name, work in rows.items():
-        print(f"{name:>34}: {median_ms(work, repeats):6.2f} ms")
-    print(f"{'one slider move, all of these':>34}: {median_ms(slider_move, repeats):6.2f} ms (goal {GOAL_MS:g} ms)")
+        print(f"{name:>38}: {median_ms(work, repeats):6.2f} ms")
+    together, alone = median_ms(curves, repeats), median_ms(one_by_one, repeats)
+    print(
+        f"{'cards + 4 x 200 points + all hardware':>38}: {together:6.2f} ms (goal {GOAL_MS:g} ms; one by one {alone:.2f} ms, ratio {together / alone:.2f})"
+    )
     many = replace(start, batch_size=np.geomspace(1, 16, MANY), distillation=np.geomspace(1, 100, MANY))
     seconds = median_ms(lambda i: evaluate(many), 3) / 1e3
-    print(f"{f'{MANY:,} configurations at once':>34}: {seconds:6.2f} s, {MANY / seconds:,.0f} a second")
+    print(f"{f'{MANY:,} configurations at once':>38}: {seconds:6.2f} s, {MANY / seconds:,.0f} a second")
 
 
 if __name__ == "__main__":

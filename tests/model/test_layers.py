@@ -16,7 +16,7 @@ BASE = {"catalog", "i18n"}
 PARTS = BASE | {"scenario", "serving", "economics", "quality", "productivity"}
 SPINE = PARTS | {"link", "option_table", "evaluate"}
 VIEWS = SPINE | {"sweep", "uncertainty", "strategies", "explain", "predict", "productivity_csv"}
-WORDS = {"format", "verdict", "cards", "feasible"}
+WORDS = {"format", "verdict", "cards", "feasible", "together", "picture"}
 MODEL = VIEWS | WORDS | {"calibration", "validation", "claims"}
 ALLOWED = {
     "fastmode": set(),
@@ -42,6 +42,8 @@ ALLOWED = {
     "calibration": BASE | {"serving", "predict"},
     "validation": BASE | {"serving", "predict", "calibration"},
     "feasible": SPINE,
+    "together": SPINE,
+    "picture": SPINE | {"sweep", "together", "verdict"},
     "verdict": SPINE | {"uncertainty", "format"},
     "cards": SPINE | {"uncertainty", "format", "verdict"},
     "claims": VIEWS | WORDS | {"calibration", "validation"},

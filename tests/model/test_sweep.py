@@ -8,7 +8,7 @@ import pytest
 
 from fastmode import catalog
 from fastmode.evaluate import evaluate
-from fastmode.sweep import FOUNDING, bars, group_of, presets_side_by_side, sweep
+from fastmode.sweep import FOUNDING, group_of, side_by_side, sweep
 from tests.model.test_evaluate import of
 
 CAT = catalog.load()
@@ -84,7 +84,7 @@ def test_an_unknown_axis_is_a_key_error():
 
 
 def test_the_bars_are_the_four_founding_options_under_the_scenarios_task():
-    e = bars(of("gpt-5.3-codex-spark", "chat", batch_size=2.0, distillation=10.0))
+    e = evaluate(side_by_side(of("gpt-5.3-codex-spark", "chat", batch_size=2.0, distillation=10.0), FOUNDING))
     assert FOUNDING == ("opus-4.6", "opus-4.6-fast", "gpt-5.3-codex", "gpt-5.3-codex-spark")
     outputs = e.outputs()
     np.testing.assert_array_equal(outputs["tokens_per_s_per_user"].value, [65, 170, 65, 1000])
@@ -95,7 +95,7 @@ def test_the_bars_are_the_four_founding_options_under_the_scenarios_task():
 
 
 def test_presets_side_by_side_take_the_anchor_of_the_scenario():
-    e = presets_side_by_side(of("opus-4.6", anchor="model"), ("opus-4.6", "opus-4.6-fast"))
+    e = evaluate(side_by_side(of("opus-4.6", anchor="model"), ("opus-4.6", "opus-4.6-fast")))
     np.testing.assert_array_equal(e.now.tokens_per_s, e.now.service.tokens_per_s_per_user)
 
 

@@ -14,12 +14,16 @@ from fastmode import productivity
 from fastmode.evaluate import evaluate
 from fastmode.scenario import all_fields, default
 from fastmode.sweep import FOUNDING
-from fastmode.verdict import hangs_on, judge, option_name, short
+from fastmode.verdict import hangs_on, judge, option_name, short, swings
 from tests.model.test_evaluate import CAT, PUBLISHED, of
 
 
+def swung(scenario):
+    return evaluate(swings(scenario, CAT))
+
+
 def verdict(scenario, edited=False):
-    return judge(evaluate(scenario), edited)
+    return judge(evaluate(scenario), swung(scenario), edited)
 
 
 def figures(text):
@@ -42,7 +46,7 @@ def test_faster_and_worse():
 
 def test_the_threshold_is_where_both_take_as_long():
     e = evaluate(default())
-    threshold = judge(e).threshold_error
+    threshold = verdict(default()).threshold_error
     there = productivity.task(replace(e.now.inputs, error_rate=threshold)).time_per_task_s
     np.testing.assert_allclose(there, e.reference.task.time_per_task_s, rtol=1e-9)
 
@@ -123,20 +127,20 @@ def test_a_faster_option_that_waits_longer_is_not_said_to_shrink_by_a_negative_t
 def test_an_edited_option_is_marked():
     e = evaluate(of("opus-4.6-fast", batch_size=8.0))
     assert option_name(e) == "Opus 4.6 fast" and option_name(e, edited=True) != option_name(e)
-    assert option_name(e, edited=True) in judge(e, edited=True).finding
+    assert option_name(e, edited=True) in verdict(e.scenario, edited=True).finding
 
 
 def test_what_the_verdict_hangs_on_is_the_largest_swing_low_to_high():
     scenario = default()
     skipped = ("wage_usd_per_h", "baseline_s", "baseline_error", "acceptance_gap", "batch_size", "distillation")
-    swings = {}
+    moved = {}
     for name, f in all_fields().items():
         if f.group in ("table", "task", "people", "error") and f.kind != "choice" and f.low == f.low and name not in skipped:
             ends = [evaluate(replace(scenario, **{name: value})) for value in (f.low, f.high)]
-            swings[name] = abs(ends[0].at(ends[0].time_change) - ends[1].at(ends[1].time_change))
-    ranked = sorted(swings, key=lambda name: -swings[name])
-    assert hangs_on(evaluate(scenario)) == tuple(ranked[:3])
-    assert swings["task_scale"] > swings["retry_ratio"] > 0
+            moved[name] = abs(ends[0].at(ends[0].time_change) - ends[1].at(ends[1].time_change))
+    ranked = sorted(moved, key=lambda name: -moved[name])
+    assert hangs_on(swung(scenario)) == tuple(ranked[:3])
+    assert moved["task_scale"] > moved["retry_ratio"] > 0
 
 
 def test_short_sentences_on_a_pair():

@@ -1,0 +1,61 @@
+"""All that a page shows of one scenario, evaluated in one call: the work of one slider move."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from fastmode.catalog import Catalog, load
+from fastmode.evaluate import Evaluation
+from fastmode.scenario import Scenario, changed_from_preset, expand_preset
+from fastmode.sweep import FOUNDING, Sweep, along, as_sweep, group_of, side_by_side
+from fastmode.together import evaluate_together
+from fastmode.verdict import Verdict, judge, swings
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """now: the scenario itself. The rest is what the page asked for, else None.
+
+    founding: the four options of the founding articles. second: the founding pair the scenario is not about. sweep: along the
+    axis. published: presets of the same groups with a published speed (None also where there is none).
+    """
+
+    now: Evaluation
+    verdict: Verdict
+    edited: bool
+    founding: Evaluation | None = None
+    second: Evaluation | None = None
+    sweep: Sweep | None = None
+    published: Evaluation | None = None
+
+
+def overview(scenario: Scenario, catalog: Catalog | None = None) -> Picture:
+    """What the Overview shows."""
+    catalog = catalog or load()
+    other = FOUNDING[1] if str(scenario.preset) != FOUNDING[1] else FOUNDING[3]
+    now, swung, founding, second = evaluate_together(
+        [
+            scenario,
+            swings(scenario, catalog),
+            side_by_side(scenario, FOUNDING, catalog),
+            replace(scenario, **expand_preset(other, catalog)),
+        ],
+        catalog,
+    )
+    edited = bool(changed_from_preset(scenario, catalog))
+    return Picture(now, judge(now, swung, edited), edited, founding=founding, second=second)
+
+
+def trade_offs(scenario: Scenario, axis: str, catalog: Catalog | None = None, all_hardware: bool = False) -> Picture:
+    """What the Trade-offs page shows. Raises KeyError for an unknown axis."""
+    catalog = catalog or load()
+    group = group_of(scenario, catalog)
+    asked = [scenario, swings(scenario, catalog), along(scenario, axis, catalog, all_hardware)]
+    if group:
+        asked.append(side_by_side(scenario, group, catalog))
+    now, swung, swept, *published = evaluate_together(asked, catalog)
+    edited = bool(changed_from_preset(scenario, catalog))
+    verdict = judge(now, swung, edited)
+    return Picture(
+        now, verdict, edited, sweep=as_sweep(scenario, axis, swept), published=published[0] if published else None
+    )
