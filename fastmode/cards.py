@@ -90,10 +90,12 @@ def _speed(e: Evaluation) -> Card:
         lines.append(_("the vendor states up to {multiple}").format(multiple=fmt.ratio(stated)))
     if output.reason:
         lines = [output.reason]
-    if e.service_reason(e.reference) and np.isfinite(reference):
+    preset_batch = float(e.catalog.presets.at[str(e.scenario.reference), "batch_size"])
+    batch = e.at(e.reference.service.batch)
+    if np.isfinite(batch) and batch < preset_batch:
         lines.append(
-            _("by the model, {reference} does not fit: {reason}").format(
-                reference=_reference(e), reason=e.service_reason(e.reference)
+            _("{reference} modelled at batch {batch}: {preset} does not fit").format(
+                reference=_reference(e), batch=fmt.number(batch), preset=fmt.number(preset_batch)
             )
         )
     unfit = bool(e.service_reason(e.now)) and np.isfinite(now) and np.ravel(e.now.model)[0] >= 0

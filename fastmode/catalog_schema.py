@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+import numpy as np
 import pandas as pd
 
 ASSUMED = "assumed"
@@ -107,6 +108,32 @@ SUMMARY_RATIO = number(0, 1e4, required=True)
 def within_own_limits(t: pd.DataFrame) -> pd.Series:
     value = pd.to_numeric(t["default"], errors="coerce")
     return ~((value < t["min"]) | (value > t["max"]) | (value < t["low"]) | (value > t["high"]))
+
+
+def default_of_its_kind(t: pd.DataFrame) -> pd.Series:
+    """A number (or nothing) where the field has a range, a word where it has none."""
+    ranged = t["min"].notna() | t["max"].notna() | (t["grid"] != "")
+    is_number = pd.to_numeric(t["default"], errors="coerce").abs() < math.inf
+    return np.where(ranged, is_number | (t["default"] == ""), t["default"] != "")
+
+
+def grid_of_its_range(t: pd.DataFrame) -> pd.Series:
+    """Rising numbers "1;2;4" or a step "step:0.1" where the field has a range, nothing where it has none."""
+    return pd.Series(
+        [_is_grid(g, low, high) for g, low, high in zip(t["grid"], t["min"], t["max"], strict=True)], t.index
+    )
+
+
+def _is_grid(grid: str, low: float, high: float) -> bool:
+    if not grid:
+        return math.isnan(low) and math.isnan(high)
+    try:
+        if grid.startswith("step:"):
+            return 0 < float(grid.removeprefix("step:")) < math.inf and low < high
+        values = [float(g) for g in grid.split(";")]
+    except ValueError:
+        return False
+    return values == sorted(set(values)) and low <= values[0] and values[-1] <= high
 
 
 def _sourced(t: pd.DataFrame) -> pd.Series:

@@ -28,6 +28,8 @@ from fastmode.catalog_schema import (
     URL0,
     Join,
     Table,
+    default_of_its_kind,
+    grid_of_its_range,
     like,
     number,
     one_of,
@@ -266,7 +268,12 @@ TABLES: dict[str, Table] = {
         index="name",
         optional=True,
         ordered=(("min", "low", "high", "max"),),
-        rules=(("default", "a number within low .. high and min .. max", within_own_limits), SOURCED),
+        rules=(
+            ("default", "a number within low .. high and min .. max", within_own_limits),
+            ("default", "a number where the field has a range, else a word", default_of_its_kind),
+            ("grid", "rising numbers 1;2;4 within min .. max, or step:0.1", grid_of_its_range),
+            SOURCED,
+        ),
     ),
     "serving_constants": Table(
         {

@@ -26,6 +26,7 @@ from fastmode.option_table import PresetTable, code_maps, coded, preset_table, p
 from fastmode.scenario import Scenario, all_fields
 from fastmode.serving import Service, ServingConfig, serve_automatic
 from fastmode.serving.configuration import CODES
+from fastmode.serving.service import BATCH
 
 # The words for where a figure comes from (UX 7), by the basis of the endpoint row.
 BASIS_WORDS = {
@@ -301,10 +302,17 @@ def evaluate(scenario: Scenario, catalog: Catalog | None = None) -> Evaluation:
         (v["anchor_tokens_per_s"], v["anchor_ttft_s"], v["price_in_usd_per_mtok"], v["price_out_usd_per_mtok"], v["handshake_s"]),
         np.where(size_ratio == 1.0, 1.0, size_ratio**betas), own["hardware"], prices,
     )  # fmt: skip
-    unset = np.full(1, np.nan)
+    # What nobody publishes of an option is also unknown of the same option as reference: the user's figure serves both.
+    lent = [
+        np.where((option == compared) & np.isnan(published[compared]), v[field], np.nan)
+        for field, published in (
+            ("anchor_tokens_per_s", presets.tokens_per_s), ("anchor_ttft_s", presets.ttft_s),
+            ("price_in_usd_per_mtok", presets.price_in), ("price_out_usd_per_mtok", presets.price_out),
+        )
+    ]  # fmt: skip
     reference = _side(
         v, catalog, presets, compared, reference_own["model"], reference_service, home_service, _equal(configs[2], configs[3]), np.ones(1, bool),
-        (unset, unset, unset, unset, presets.handshake_s[compared]), np.ones(1), reference_own["hardware"], prices,
+        (*lent, presets.handshake_s[compared]), np.ones(1), reference_own["hardware"], prices,
     )  # fmt: skip
     with np.errstate(invalid="ignore", divide="ignore"):
         multiplier = now.task.token_bill_usd / reference.task.token_bill_usd
@@ -349,6 +357,14 @@ def _serve_together(configs: tuple[dict[str, np.ndarray], ...], catalog: Catalog
         for name, value in config.items():
             joined[name][part] = value
     service = serve_automatic(ServingConfig(**joined, queue_overflow=False), catalog)
+    # A preset's own batch is assumed. Where a task's context is too long for it, whoever serves that task runs the largest
+    # batch that fits; only the scenario's own batch is the user's word.
+    short = (service.status == BATCH) & (service.max_batch >= 1)
+    short[parts[0]] = False
+    rows = np.flatnonzero(short)
+    if rows.size:
+        fewer = {name: values[rows] for name, values in joined.items()} | {"batch": np.floor(service.max_batch[rows])}
+        service = service.replaced(rows, serve_automatic(ServingConfig(**fewer, queue_overflow=False), catalog))
     return [service.slice(part.start, part.stop) for part in parts]
 
 

@@ -82,6 +82,15 @@ class Service:
         """The configurations start..stop as a Service of their own (views, no copy)."""
         return Service(**{field.name: getattr(self, field.name)[start:stop] for field in fields(self)})
 
+    def replaced(self, rows: NDArray, other: Service) -> Service:
+        """A copy in which the configurations `rows` (indices) are those of `other`, in order."""
+        values = {}
+        for field in fields(self):
+            array = getattr(self, field.name).copy()
+            array[rows] = getattr(other, field.name)
+            values[field.name] = array
+        return Service(**values)
+
 
 CHECKED = (
     "n_chips", "tp", "pp", "dp", "ep", "batch", "context_tokens", "fresh_tokens", "cached_tokens", "output_tokens",

@@ -304,13 +304,15 @@ def test_a_broken_cell_is_refused_with_file_row_and_column(folder, name, row, ce
 
 def assumption_row(**cells):
     empty = dict.fromkeys(TABLES["assumptions"].columns, "") | {"name": "n_in", "basis": "assumed"}
-    return empty | {"default": "5", "low": "1", "high": "9", "min": "0", "max": "10"} | cells
+    return empty | {"default": "5", "low": "1", "high": "9", "min": "0", "max": "10", "grid": "step:1"} | cells
 
 
 @pytest.mark.parametrize(
     ("cells", "column"),
     [({"default": "12"}, "default"), ({"low": "6"}, "default"), ({"high": "11"}, "high"), ({"basis": "felt"}, "basis"),
-     ({"basis": "derived"}, "source_url")],
+     ({"basis": "derived"}, "source_url"),
+     ({"default": "sixteen"}, "default"), ({"grid": "1;3;2"}, "grid"), ({"grid": "1;2;11"}, "grid"),
+     ({"grid": "step:0"}, "grid"), ({"grid": "step:x"}, "grid"), ({"grid": ""}, "grid"), ({"grid": "1;two"}, "grid")],
 )  # fmt: skip
 def test_assumptions_keep_their_own_limits(folder, cells, column):
     write(folder, "assumptions", [assumption_row(**cells)])
@@ -320,7 +322,7 @@ def test_assumptions_keep_their_own_limits(folder, cells, column):
 
 def test_an_assumption_may_have_a_word_as_default(folder):
     fields = {row["field"] for row in read(folder, "profile_values")}
-    word = assumption_row(name="engine", default="vllm", low="", high="", min="", max="")
+    word = assumption_row(name="engine", default="vllm", low="", high="", min="", max="", grid="")
     write(folder, "assumptions", [*(assumption_row(name=name) for name in fields), word])
     assert load(folder).assumptions.at["engine", "default"] == "vllm"
 

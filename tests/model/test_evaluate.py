@@ -111,7 +111,9 @@ def test_at_every_preset_and_profile_speed_and_price_are_exactly_the_published_o
     now = evaluate(stacked(scenarios)).now
     np.testing.assert_array_equal(full(now.tokens_per_s, len(rows)), ENDPOINTS.loc[rows, "output_tok_s"])
     np.testing.assert_array_equal(full(now.price_in_usd_per_mtok, len(rows)), ENDPOINTS.loc[rows, "input_usd_per_mtok"])
-    np.testing.assert_array_equal(full(now.price_out_usd_per_mtok, len(rows)), ENDPOINTS.loc[rows, "output_usd_per_mtok"])
+    np.testing.assert_array_equal(
+        full(now.price_out_usd_per_mtok, len(rows)), ENDPOINTS.loc[rows, "output_usd_per_mtok"]
+    )
     np.testing.assert_array_equal(full(now.ttft_s, len(rows)), PRESETS.loc[rows, "ttft_s"])
     np.testing.assert_array_equal(full(now.handshake_s, len(rows)), PRESETS.loc[rows, "handshake_s"])
     assert (full(now.speed_ratio, len(rows)) == 1.0).all() and full(now.anchored, len(rows)).all()
@@ -155,7 +157,9 @@ def test_off_the_preset_speed_moves_by_exactly_the_modelled_ratio(preset, move):
     hour = now.chip_hour_usd / evaluate(home).now.chip_hour_usd * there.n_chips / here.n_chips
     decode = hour * here.decode_tokens_per_s / there.decode_tokens_per_s
     prefill = hour * here.prefill_tokens_per_s / there.prefill_tokens_per_s
-    np.testing.assert_allclose(now.price_out_usd_per_mtok, ENDPOINTS.at[preset, "output_usd_per_mtok"] * decode, **EXACT)
+    np.testing.assert_allclose(
+        now.price_out_usd_per_mtok, ENDPOINTS.at[preset, "output_usd_per_mtok"] * decode, **EXACT
+    )
     np.testing.assert_allclose(now.price_in_usd_per_mtok, ENDPOINTS.at[preset, "input_usd_per_mtok"] * prefill, **EXACT)
 
 
@@ -169,12 +173,20 @@ def test_without_the_anchor_the_modelled_figures_show():
 
 
 def test_your_own_speed_ttft_and_prices_replace_the_published_ones():
-    own = {"anchor_tokens_per_s": 100.0, "anchor_ttft_s": 2.0, "price_in_usd_per_mtok": 10.0, "price_out_usd_per_mtok": 50.0}
+    own = {
+        "anchor_tokens_per_s": 100.0,
+        "anchor_ttft_s": 2.0,
+        "price_in_usd_per_mtok": 10.0,
+        "price_out_usd_per_mtok": 50.0,
+    }
     now = evaluate(of("opus-4.6-fast", **own)).now
     figures = now.tokens_per_s, now.ttft_s, now.price_in_usd_per_mtok, now.price_out_usd_per_mtok
     assert [float(v[0]) for v in figures] == [100.0, 2.0, 10.0, 50.0]
     moved = evaluate(of("opus-4.6-fast", batch_size=8.0, **own)).now
-    ratio = served(of("opus-4.6-fast", batch_size=8.0)).tokens_per_s_per_user / served(of("opus-4.6-fast")).tokens_per_s_per_user
+    ratio = (
+        served(of("opus-4.6-fast", batch_size=8.0)).tokens_per_s_per_user
+        / served(of("opus-4.6-fast")).tokens_per_s_per_user
+    )
     np.testing.assert_allclose(moved.tokens_per_s, 100.0 * ratio, **EXACT)
 
 
@@ -239,9 +251,36 @@ def test_the_reference_keeps_its_own_settings():
 
 def test_the_reference_does_the_same_task():
     """A longer context slows the reference too, by its own modelled ratio."""
-    e = evaluate(of("gpt-5.3-codex-spark", context_tokens=128_000.0))
-    long, short = served(of("gpt-5.3-codex", context_tokens=128_000.0)), served(of("gpt-5.3-codex"))
-    np.testing.assert_allclose(e.reference.tokens_per_s, 65 * long.tokens_per_s_per_user / short.tokens_per_s_per_user, **EXACT)
+    e = evaluate(of("gpt-5.3-codex-spark", context_tokens=48_000.0))
+    long, short = served(of("gpt-5.3-codex", context_tokens=48_000.0)), served(of("gpt-5.3-codex"))
+    expected = 65 * long.tokens_per_s_per_user / short.tokens_per_s_per_user
+    assert 0 < expected[0] < 65
+    np.testing.assert_allclose(e.reference.tokens_per_s, expected, **EXACT)
+
+
+def test_a_preset_whose_batch_does_not_fit_the_context_is_modelled_at_the_largest_that_does():
+    """Only the scenario's own batch is the user's word: reference and anchor take the largest that fits."""
+    context = 96_000.0
+    most = float(served(of("gpt-5.3-codex", context_tokens=context)).max_batch[0])
+    assert 1 < most < 64
+    fits = served(of("gpt-5.3-codex", context_tokens=context, batch_size=float(np.floor(most))))
+    e = evaluate(of("gpt-5.3-codex-spark", context_tokens=context))
+    np.testing.assert_allclose(
+        e.reference.tokens_per_s,
+        65 * fits.tokens_per_s_per_user / served(of("gpt-5.3-codex")).tokens_per_s_per_user,
+        **EXACT,
+    )
+    own = evaluate(of("gpt-5.3-codex", context_tokens=context))
+    assert np.isnan(own.now.tokens_per_s[0]) and "at most" in own.reason(own.now)
+    long_task = evaluate(of("gpt-5.3-codex", "complex-code", batch_size=32.0))
+    assert long_task.now.tokens_per_s[0] > 65
+
+
+def test_what_is_unknown_of_an_option_is_lent_to_itself_as_reference():
+    e = evaluate(of("haiku-4.5", anchor_tokens_per_s=120.0))
+    assert (e.at(e.now.tokens_per_s), e.at(e.reference.tokens_per_s)) == (120.0, 120.0)
+    known = evaluate(of("opus-4.6", anchor_tokens_per_s=120.0))
+    assert (known.at(known.now.tokens_per_s), known.at(known.reference.tokens_per_s)) == (120.0, 65.0)
 
 
 # Waiting, prices, unknowns
@@ -252,7 +291,12 @@ def test_the_reference_does_the_same_task():
 def test_wait_is_calls_times_ttft_as_seen_plus_writing_plus_tools_plus_start(scenario):
     e = evaluate(scenario)
     now, s, scale = e.now, scenario, scenario.task_scale
-    wait = s.calls * scale * now.ttft_client_s + s.n_out * scale / now.tokens_per_s + s.tool_time_s * scale + s.start_delay_s
+    wait = (
+        s.calls * scale * now.ttft_client_s
+        + s.n_out * scale / now.tokens_per_s
+        + s.tool_time_s * scale
+        + s.start_delay_s
+    )
     np.testing.assert_allclose(now.task.wait_s, wait, rtol=1e-12)
     assert np.isnan(now.tokens_per_s[0]) == bool(e.reason(now))
     bill = scale * (s.n_in * now.price_in_usd_per_mtok + s.n_out * now.price_out_usd_per_mtok) / 1e6
@@ -263,10 +307,15 @@ def test_wait_is_calls_times_ttft_as_seen_plus_writing_plus_tools_plus_start(sce
 def test_an_unpublished_price_stays_unknown_and_leaves_the_times():
     out = evaluate(default()).outputs()
     for name in ("cost_multiplier", "token_bill_usd", "cost_per_task_usd"):
-        assert math.isnan(out[name].value) and out[name].reason .startswith("price not published")
+        assert math.isnan(out[name].value) and out[name].reason.startswith("price not published")
     assert out["token_bill_usd"].reference == pytest.approx(0.3115, rel=1e-12)  # 0.114 x 1.75 + 0.008 x 14
     assert out["time_per_task_s"].value == pytest.approx(2063.856, abs=5e-4)
-    assert 0 < out["provider_cost_usd_per_mtok"].low < out["provider_cost_usd_per_mtok"].value < out["provider_cost_usd_per_mtok"].high
+    assert (
+        0
+        < out["provider_cost_usd_per_mtok"].low
+        < out["provider_cost_usd_per_mtok"].value
+        < out["provider_cost_usd_per_mtok"].high
+    )
 
 
 def test_a_part_without_a_chip_hour_price_says_so():
@@ -330,7 +379,9 @@ def test_arrays_of_words_broadcast():
 
 def test_frame_has_one_row_an_element():
     frame = evaluate(of("opus-4.6", batch_size=np.array([1.0, 64.0]))).to_frame()
-    assert len(frame) == 2 and list(frame["batch_size"]) == [1.0, 64.0] and frame["tokens_per_s_per_user"].iloc[1] == 65.0
+    assert (
+        len(frame) == 2 and list(frame["batch_size"]) == [1.0, 64.0] and frame["tokens_per_s_per_user"].iloc[1] == 65.0
+    )
 
 
 def test_every_preset_on_every_hardware_has_figures_or_a_reason():
