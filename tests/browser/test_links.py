@@ -241,11 +241,11 @@ def test_moving_a_slider_of_the_overview_adds_no_history(server, page):
 
 
 @pytest.mark.parametrize("change", ["option", "task", "undo", "reset"])
-def test_changing_many_fields_adds_one_history_entry_and_back_leads_to_the_state_before(server, page, change):
+def test_changing_many_fields_adds_no_history(server, page, change):
     driver.open(page, server.link("/?b=64"))
     if change == "undo":
         driver.choose(page, "Option", "Opus 4.6 fast")
-    before, entries, address = figures(page), history_length(page), page.url
+    before, entries = figures(page), history_length(page)
     if change == "option":
         driver.choose(page, "Option", "Opus 4.6 fast")
     elif change == "task":
@@ -254,11 +254,7 @@ def test_changing_many_fields_adds_one_history_entry_and_back_leads_to_the_state
         page.locator(f".st-key-{change} button").first.click()
         driver.wait_idle(page, stable_ms=500)
     assert figures(page) != before and figures(page) == expected(page.url)
-    assert history_length(page) <= entries + 1
-    page.go_back()
-    driver.wait_idle(page, stable_ms=500)
-    if change != "option":  # there the box itself has already written its new value into the entry before
-        assert page.url == address and figures(page) == before
+    assert history_length(page) == entries
 
 
 def test_change_of_page_keeps_the_state_and_back_returns(server, page):
