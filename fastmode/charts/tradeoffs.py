@@ -288,7 +288,9 @@ def _hatch(view: _View, i: int, trace) -> dict:
         y += [axis.low, axis.low, axis.high, axis.high, axis.low, np.nan]
     pattern = {"shape": "/", "fgcolor": view.colors.hatch, "bgcolor": "rgba(0,0,0,0)", "size": 8, "solidity": 0.25}
     look = {"fill": "toself", "fillcolor": "rgba(0,0,0,0)", "fillpattern": pattern, "line": {"width": 0}}
-    return trace("infeasible", _("not possible"), mode="lines", x=np.array(x), y=np.array(y), **look)
+    # One span has one reason, which the legend can name; several have theirs in the hatching or the hover.
+    name = view.spans[0][2] if len(view.spans) == 1 and not view.names else _("not possible")
+    return trace("infeasible", name, mode="lines", x=np.array(x), y=np.array(y), **look)
 
 
 # layout

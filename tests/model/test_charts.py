@@ -477,7 +477,7 @@ def test_legend_names_each_kind_once():
     fig, _narrow = draw(four_panels(band50=band, band90=band), infeasible=[(100, 128, "needs 11 chips")])
     named = [trace.name for trace in sorted(fig.data, key=lambda t: t.legendrank) if trace.showlegend]
     assert named == [
-        "now", "modelled", "GPT-5.3-Codex", "published", "90 % band", "50 % band", "not possible",
+        "now", "modelled", "GPT-5.3-Codex", "published", "90 % band", "50 % band", "needs 11 chips",
     ]  # fmt: skip
 
 
