@@ -164,16 +164,17 @@ def _why(e: Evaluation, change: float) -> str:
         "speed": fmt.ratio(speed),
         "correcting": fmt.duration(abs(correcting)),
         "waiting": fmt.duration(waiting),
+        "escaped": fmt.duration(e.at(e.now.task.escaped_s) - e.at(e.reference.task.escaped_s)),
     }
     if waiting <= 0:
         return _("It writes {speed} as fast, but time lost to waiting does not shrink.").format(**words)
     if correcting > waiting and change > SAME_WITHIN:
         return _(
-            "It writes {speed} as fast, but time lost to waiting shrinks by only {waiting} and correcting errors grows by {correcting}."
+            "It writes {speed} as fast, but time lost to waiting shrinks by only {waiting} and correcting errors grows by {correcting}, {escaped} of it errors that escape review."
         ).format(**words)
     if correcting > 1.0:
         return _(
-            "It writes {speed} as fast: time lost to waiting shrinks by {waiting}, correcting errors grows by {correcting}."
+            "It writes {speed} as fast: time lost to waiting shrinks by {waiting}, correcting errors grows by {correcting}, {escaped} of it errors that escape review."
         ).format(**words)
     return _("It writes {speed} as fast, and time lost to waiting shrinks by {waiting}.").format(**words)
 

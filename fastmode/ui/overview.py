@@ -21,7 +21,7 @@ from fastmode.ui.chart import chart
 from fastmode.verdict import option_name, short
 
 MIRRORED = (
-    ("task_scale", N_("How long the machine works ({wait})")),
+    ("task_scale", N_("Machine time per task ({reference}: {wait})")),
     ("fix_time_s", N_("What an error costs to fix")),
 )
 PROFILE_BUTTONS = ("critical-work", "prototyping", "chat")
@@ -108,7 +108,9 @@ def _controls(evaluation: Evaluation) -> None:
         mirror = f"mirror_{f.key}"
         st.session_state[mirror] = st.session_state[f.key]
         with column:
-            words = _(label).format(wait=fmt.duration(evaluation.at(evaluation.reference.task.wait_s)))
+            reference = str(state.catalog().presets.at[str(evaluation.scenario.reference), "label"])
+            wait = fmt.duration(evaluation.at(evaluation.reference.task.wait_s))
+            words = _(label).format(reference=reference, wait=wait)
             st.select_slider(
                 words,
                 f.grid,
