@@ -124,7 +124,7 @@ def _cost(e: Evaluation) -> Card:
     if not np.isfinite(multiplier):
         value, change = fmt.MISSING, e.reason(e.now)
         if not np.isfinite(e.at(e.now.task.token_bill_usd)) and np.isfinite(e.at(e.now.tokens_per_s)):
-            value, change = _("not published"), _("enter a price under Prices in the sidebar")
+            value, change = _("not published"), e.outputs()["cost_multiplier"].reason
         elif not change:
             change = _("the reference's price is not published")
         return Card("cost_multiplier", _("Cost multiplier"), value, "", change, SAME, tuple(lines), "")
@@ -195,8 +195,15 @@ def error_rules(e: Evaluation) -> list[str]:
     if e.scenario.error_level == "acceptance":
         rules.append(_("plus the acceptance gap"))
     if not rules:
-        rules.append(_("same weights: the profile's error"))
+        same = _same_weights(e, str(e.scenario.preset), str(e.scenario.reference))
+        rules.append(_("same weights: the profile's error") if same else _("the profile's error"))
     return rules
+
+
+def _same_weights(e: Evaluation, preset: str, reference: str) -> bool:
+    """Whether two presets are the same model by the vendor's statement."""
+    weights = e.catalog.endpoints["same_model_as"]
+    return (weights[preset] or preset) == (weights[reference] or reference)
 
 
 def _productivity(e: Evaluation) -> Card:

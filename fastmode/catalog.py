@@ -6,6 +6,7 @@ What a file must look like is declared in catalog_tables; adding a chip, a model
 """
 
 import csv
+import math
 from dataclasses import dataclass, field
 from functools import lru_cache
 from io import StringIO
@@ -15,7 +16,7 @@ from urllib.parse import urlsplit
 import numpy as np
 import pandas as pd
 
-from fastmode.catalog_schema import TEXT, Column, Join, Table
+from fastmode.catalog_schema import TEXT, Column, Join, Table, takes
 from fastmode.catalog_tables import JOINS, TABLES
 
 DATA_DIR = Path(__file__).resolve().parent.parent / "data"
@@ -81,8 +82,6 @@ class _Check:
     def read(self, name: str, spec: Table) -> tuple[list[int], dict[str, list[str]]] | None:
         """Row numbers of the file (header = 1) and its stripped cells by column; None when unusable."""
         path = self.folder / f"{name}.csv"
-        if spec.optional and not path.exists():
-            return [], {column: [] for column in spec.columns}
         try:
             raw = path.read_bytes()
             text = raw.decode("utf-8-sig")
@@ -172,13 +171,35 @@ class _Check:
 
     def join(self, tables: dict[str, pd.DataFrame | None], join: Join) -> None:
         left, right = tables[join.table], tables[join.target]
-        if left is None or right is None or (right.empty and TABLES[join.target].optional):
+        if left is None or right is None:
             return
         known = set(right[join.target_column])
         for row, cell in left[join.column].items():
             for value in cell.split(";") if join.many else [cell]:
                 if cell and value not in known and value != join.otherwise:
                     self.cell(join.table, row, join.column, f"a known {join.target_column} of {join.target}.csv", value)
+
+    def on_grids(self, tables: dict[str, pd.DataFrame | None]) -> None:
+        """Values of presets and profiles are values their fields can take: a link must be able to carry them."""
+        fields, presets, profiles = (tables[name] for name in ("assumptions", "presets", "profile_values"))
+        if fields is None:
+            return
+        limits = fields.set_index("name")
+        if presets is not None:
+            for column in presets.columns.intersection(limits.index):
+                if presets[column].dtype.kind == "f":
+                    for row, value in presets[column].dropna().items():
+                        self._on_grid("presets", row, column, value, limits.loc[column])
+        if profiles is not None:
+            values = pd.to_numeric(profiles["value"], errors="coerce")
+            for row, field in profiles["field"].items():
+                if field in limits.index and math.isfinite(values[row]):
+                    self._on_grid("profile_values", row, "value", values[row], limits.loc[field])
+
+    def _on_grid(self, table: str, row: int, column: str, value: float, field: pd.Series) -> None:
+        if not takes(field["grid"], field["min"], field["max"], value):
+            expected = f"between {field['min']:g} and {field['max']:g} on the grid {field['grid']} of assumptions.csv"
+            self.cell(table, row, column, expected, f"{value:g}")
 
 
 def _complete_sources(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
@@ -218,6 +239,7 @@ def load(path: Path | str = DATA_DIR) -> Catalog:
     tables = {name: check.table(name, spec) for name, spec in TABLES.items()}
     for join in JOINS:
         check.join(tables, join)
+    check.on_grids(tables)
     if check.problems:
         raise CatalogError(check.problems[:MAX_PROBLEMS], len(check.problems))
     tables["sources"] = _complete_sources(tables)

@@ -57,7 +57,6 @@ class Table:
 
     ordered: columns that must not decrease from left to right (empty cells are skipped).
     rules: (column, what is expected, function of the table -> rows that are right); the function sees clean columns.
-    optional: the file may be absent; the table is then empty.
     """
 
     columns: dict[str, Column]
@@ -66,7 +65,6 @@ class Table:
     unique: tuple[str, ...] = ()
     ordered: tuple[tuple[str, ...], ...] = ()
     rules: tuple[tuple[str, str, Callable], ...] = ()
-    optional: bool = False
 
 
 @dataclass(frozen=True)
@@ -85,17 +83,18 @@ class Join:
 TEXT, TEXT1 = _text(), _text(required=True)
 ID = like(r"[a-z0-9][a-z0-9._-]*", "an id of lower-case letters, digits and . _ -")
 REF = _optional(ID)
-LABEL = like(r"[ -~]{1,40}", "a short ASCII label")
+LABEL = like(r"[ -:<-~]{1,40}", "a short ASCII label without ;")
 URL = like(r"https?://\S+", "an address starting with http:// or https://", is_url=True)
 URL0 = _optional(URL)
 DATE = like(r"\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?|-H[12])?", "a date YYYY, YYYY-MM or YYYY-MM-DD")
 BASIS = one_of("vendor_spec measured_third_party community_estimate derived assumed measured")
+BASIS0 = _optional(BASIS)
 FLAG = Column("0 or 1", True, 0, 1)
 SHARE = number(0, 1)
 PERCENT = number(0, 100)
 TOKENS = number(1, 2e7)
 TASK_FAMILY = one_of("coding agentic math knowledge tool_use")
-PRECISION = one_of("fp32 bf16 fp16 fp8 int8 nvfp4 mxfp4 fp4 int4")
+PRECISION = one_of("bf16 fp8 int8 fp4")
 SOURCE = {"source_url": URL, "source_note": TEXT}
 ANY = number(-1e12, 1e12)
 ANY1 = number(-1e12, 1e12, required=True)
@@ -114,7 +113,13 @@ def default_of_its_kind(t: pd.DataFrame) -> pd.Series:
     """A number (or nothing) where the field has a range, a word where it has none."""
     ranged = t["min"].notna() | t["max"].notna() | (t["grid"] != "")
     is_number = pd.to_numeric(t["default"], errors="coerce").abs() < math.inf
-    return np.where(ranged, is_number | (t["default"] == ""), t["default"] != "")
+    on_grid = [
+        not given or takes(grid, low, high, value)
+        for given, grid, low, high, value in zip(
+            is_number, t["grid"], t["min"], t["max"], pd.to_numeric(t["default"], errors="coerce"), strict=True
+        )
+    ]
+    return np.where(ranged, (is_number & np.array(on_grid, bool)) | (t["default"] == ""), t["default"] != "")
 
 
 def grid_of_its_range(t: pd.DataFrame) -> pd.Series:
@@ -122,6 +127,16 @@ def grid_of_its_range(t: pd.DataFrame) -> pd.Series:
     return pd.Series(
         [_is_grid(g, low, high) for g, low, high in zip(t["grid"], t["min"], t["max"], strict=True)], t.index
     )
+
+
+def takes(grid: str, low: float, high: float, value: float) -> bool:
+    """Whether a field with this grid and range can hold the value. Steps of 1 mean whole numbers."""
+    if not low <= value <= high:
+        return False
+    if grid.startswith("step:") and _is_grid(grid, low, high):
+        steps = value / float(grid.removeprefix("step:"))
+        return abs(steps - round(steps)) < 1e-6
+    return any(math.isclose(value, float(g)) for g in grid.split(";")) if grid and _is_grid(grid, low, high) else True
 
 
 def _is_grid(grid: str, low: float, high: float) -> bool:
@@ -149,6 +164,10 @@ def profile_value(t: pd.DataFrame) -> pd.Series:
 def same_group(t: pd.DataFrame) -> pd.Series:
     group = t["reference"].map(dict(zip(t["id"], t["compare_group"], strict=True)))
     return (group == t["compare_group"]) | group.isna()
+
+
+def ttft_with_basis(t: pd.DataFrame) -> pd.Series:
+    return t["ttft_s"].isna() == (t["ttft_basis"] == "")
 
 
 SOURCED = ("source_url", "an address (only assumed values may do without)", _sourced)

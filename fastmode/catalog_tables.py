@@ -4,6 +4,7 @@ from fastmode.catalog_schema import (
     ANY,
     ANY1,
     BASIS,
+    BASIS0,
     COUNT,
     COUNT1,
     DATE,
@@ -35,6 +36,7 @@ from fastmode.catalog_schema import (
     one_of,
     profile_value,
     same_group,
+    ttft_with_basis,
     within_own_limits,
 )
 
@@ -177,7 +179,7 @@ TABLES: dict[str, Table] = {
     "presets": Table(
         {
             "id": ID,
-            "label": TEXT1,
+            "label": LABEL,
             "group": one_of("founding today open"),
             "order": number(0, 1e5, True),
             "compare_group": ID,
@@ -191,13 +193,12 @@ TABLES: dict[str, Table] = {
             "speculation": TEXT1,
             "draft_tokens": number(1, 64),
             "handshake_s": number(0, 60, True),
-            "ttft_s": number(0.001, 600, True),
-            "ttft_basis": BASIS,
+            "ttft_s": number(0.001, 600),
+            "ttft_basis": BASIS0,
             "benchmark": one_of("swe_bench_verified swe_bench_pro terminal_bench_2", False),
             "standin_basis": one_of("assumed vendor", False),
             "alternatives": TEXT,
             "hypothesis": TEXT1,
-            "missing": TEXT,
             "note": TEXT,
             "source_url": URL,
             "date": DATE,
@@ -206,6 +207,7 @@ TABLES: dict[str, Table] = {
         index="id",
         unique=("label",),
         rules=(
+            ("ttft_basis", "a basis where there is a ttft_s, and none without", ttft_with_basis),
             ("reference", "a preset of the same compare_group", same_group),
             (
                 "standin_basis",
@@ -266,7 +268,6 @@ TABLES: dict[str, Table] = {
         },
         key=("name",),
         index="name",
-        optional=True,
         ordered=(("min", "low", "high", "max"),),
         rules=(
             ("default", "a number within low .. high and min .. max", within_own_limits),
@@ -291,10 +292,9 @@ TABLES: dict[str, Table] = {
         },
         key=("name",),
         index="name",
-        optional=True,
         ordered=(("low", "value", "high"),),
     ),
-    "link_schema": Table({}, optional=True),
+    "link_schema": Table({"key": TEXT1, "name": TEXT1, "kind": TEXT1, "default": TEXT, "labels": TEXT, "values": TEXT}),
     "disputed_facts": Table(
         {"claim": TEXT1, "value_a": TEXT1, "source_a": URL, "value_b": TEXT1, "source_b": URL, "our_reading": TEXT1},
         key=("claim",),

@@ -24,8 +24,9 @@ from fastmode import format as fmt
 from fastmode import productivity
 from fastmode import scenario as scenarios
 from fastmode.catalog import Catalog, load
-from fastmode.evaluate import BASIS_WORDS, Side, evaluate
+from fastmode.evaluate import BASIS_WORDS, evaluate
 from fastmode.i18n import N_, _
+from fastmode.side import Side
 
 SUPPORTED, PARTLY, CONTRADICTED = N_("supported"), N_("partly supported"), N_("contradicted")
 UNTESTED, OUTSIDE = N_("untested"), N_("outside scope")
@@ -46,7 +47,10 @@ class _Unknown(LookupError):
 
 @dataclass(frozen=True)
 class Finding:
-    """What one claim comes to. kind: "data" from stored rows alone, "model" from an evaluation, "none" without either."""
+    """What one claim comes to. kind: "data" from stored rows alone, "model" from an evaluation, "none" without either.
+
+    Raises ValueError for a verdict that is none of VERDICT_WORDS.
+    """
 
     verdict: str
     kind: str = "none"
@@ -56,6 +60,10 @@ class Finding:
     link: str = ""
     low: float = np.nan
     high: float = np.nan
+
+    def __post_init__(self) -> None:
+        if self.verdict not in VERDICT_WORDS:
+            raise ValueError(f"not a verdict: {self.verdict!r}")
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import fields as dataclass_fields
@@ -42,6 +43,9 @@ def main(arguments: list[str] | None = None) -> int:
         return _COMMANDS[given.command](given)
     except CatalogError as error:
         print(error, file=sys.stderr)
+    except BrokenPipeError:  # the reader has seen enough; nothing is left to say, also not at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except (OSError, ValueError) as error:
         print(f"{given.command}: {error}", file=sys.stderr)
     return EXIT_UNREADABLE
@@ -57,14 +61,15 @@ def evaluation_document(query: str) -> dict[str, Any]:
 
     scenario, ignored = link.from_query(query)
     evaluation = evaluate(scenario)
-    edited = bool(scenarios.changed_from_preset(scenario))
+    edited = scenarios.option_edited(scenario)
     verdict = judge(evaluation, evaluate(swings(scenario, evaluation.catalog)), edited)
     texts = output_texts(evaluation)
     reason = evaluation.reason(evaluation.now) or evaluation.reason(evaluation.reference)
+    unread = next((i.reason for i in ignored if not i.key), "")  # nothing of such a link was used
     names = [f.name for f in dataclass_fields(scenario)]
     reference = scenarios.expand_preset(str(scenario.reference))
     return {
-        "status": reason or "ok",
+        "status": unread or reason or "ok",
         "verdict": verdict.text,
         "caveat": verdict.caveat,
         "scenario": {name: getattr(scenario, name) for name in names},
@@ -91,7 +96,10 @@ def _fields(_given: argparse.Namespace) -> int:
 
 
 def _evaluate(given: argparse.Namespace) -> int:
-    return _print(evaluation_document(given.query))
+    document = evaluation_document(given.query)
+    for part in document["ignored"]:
+        print(_("not used: {key}={value} ({reason})").format(**part), file=sys.stderr)
+    return _print(document)
 
 
 def _predict(given: argparse.Namespace) -> int:

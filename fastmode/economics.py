@@ -8,10 +8,9 @@ from functools import lru_cache
 import numpy as np
 
 from fastmode.catalog import Catalog
+from fastmode.units import SECONDS_PER_HOUR, TOKENS_PER_MTOK
 
 HOURS_PER_YEAR = 8760.0
-SECONDS_PER_HOUR = 3600.0
-TOKENS_PER_MTOK = 1e6
 RENTAL_KINDS = ("on_demand", "reserved", "spot")
 # Ends of a price range: low and high of an assumption are its 5th and 95th percentile everywhere in the project.
 PERCENTILES = (5.0, 50.0, 95.0)

@@ -19,16 +19,17 @@ from typing import Any
 
 import numpy as np
 
-from fastmode import economics, productivity, quality
+from fastmode import quality
 from fastmode.catalog import Catalog, load
 from fastmode.i18n import N_, _
-from fastmode.option_table import PresetTable, code_maps, coded, preset_table, profile_shapes
+from fastmode.option_table import code_maps, coded, preset_table, profile_shapes
 from fastmode.scenario import Scenario, all_fields
 from fastmode.serving import Service, ServingConfig, serve_automatic
 from fastmode.serving.configuration import CODES
 from fastmode.serving.service import BATCH
+from fastmode.side import OWN_FIGURES, Setup, Side, side
 
-# The words for where a figure comes from (UX 7), by the basis of the endpoint row.
+# The words for where a figure comes from by the basis of the endpoint row.
 BASIS_WORDS = {
     "vendor_spec": N_("published"),
     "community_estimate": N_("reported"),
@@ -38,50 +39,12 @@ BASIS_WORDS = {
     "assumed": N_("assumed"),
 }
 
-PRICE_LEVELS = {"low": 0, "mid": 1, "high": 2}  # rows of a chip-hour price
 _NAMES = tuple(f.name for f in dataclass_fields(Scenario))
-
-
-@dataclass(frozen=True, eq=False)
-class Side:
-    """One option of the comparison; every attribute is an array that broadcasts to the evaluation's shape.
-
-    NaN = unknown or not feasible. Speeds are output tokens per second of one user.
-    """
-
-    preset: np.ndarray  # row of the presets table
-    model: np.ndarray  # row of the models table, -1 = no stand-in
-    service: Service  # the serving model's own answer, in full
-    published_tokens_per_s: np.ndarray
-    modelled_tokens_per_s: np.ndarray
-    tokens_per_s: np.ndarray  # what is shown and what productivity uses
-    speed_ratio: np.ndarray  # modelled scenario / modelled preset; 1 at the preset
-    anchored: np.ndarray
-    ttft_s: np.ndarray  # per call, without the handshake
-    handshake_s: np.ndarray
-    list_price_in_usd_per_mtok: np.ndarray
-    list_price_out_usd_per_mtok: np.ndarray
-    price_in_usd_per_mtok: np.ndarray
-    price_out_usd_per_mtok: np.ndarray
-    provider_usd_per_mtok: np.ndarray  # shape (3, n): low, chosen, high per output token, prefill included
-    chip_hour_usd: np.ndarray
-    chip_hour_derived: np.ndarray
-    error_benchmark: np.ndarray
-    error_rate: np.ndarray
-    benchmark_odds_ratio: np.ndarray
-    size_odds_ratio: np.ndarray
-    inputs: productivity.TaskInputs
-    task: productivity.TaskResult
-
-    @property
-    def ttft_client_s(self) -> np.ndarray:
-        """TTFT as a client sees it: handshake + queue + prefill + one step, per call."""
-        return self.ttft_s + self.handshake_s
 
 
 @dataclass(frozen=True)
 class Output:
-    """One figure as the command line and the cards give it. `kind` is one of the six words of UX 7."""
+    """One figure as the command line and the cards give it. `kind` is one of the words of BASIS_WORDS."""
 
     value: Any
     unit: str
@@ -141,13 +104,13 @@ class Evaluation:
         return preset_table(self.catalog).speed_multiple[side.preset]
 
     def outputs(self) -> dict[str, Output]:
-        """The figures of the contract (section 13 of the design), values shaped like the scenario."""
+        """The figures of the contract of the command `evaluate`, values shaped like the scenario."""
         now, ref = self.now, self.reference
         speed_word = self._speed_word(now)
         modelled, derived = "modelled", "derived"
         rows = {
             "tokens_per_s_per_user": (now.tokens_per_s, ref.tokens_per_s, "tok/s", speed_word),
-            "ttft_s": (now.ttft_client_s, ref.ttft_client_s, "s", modelled if speed_word == modelled else "assumed"),
+            "ttft_s": (now.ttft_client_s, ref.ttft_client_s, "s", self._ttft_word(now)),
             "cost_multiplier": (self.cost_multiplier, np.ones(1), "x", derived),
             "error_rate": (now.error_rate, ref.error_rate, "probability", derived),
             "net_productivity": (now.task.net_productivity, ref.task.net_productivity, "x", modelled),
@@ -207,6 +170,17 @@ class Evaluation:
         if self.scenario.anchor_tokens_per_s is not None and side is self.now:
             return "assumed"
         return self._endpoint_word(side) if np.ravel(side.speed_ratio)[0] == 1.0 else "modelled"
+
+    def _ttft_word(self, side: Side) -> str:
+        if not bool(np.ravel(_is_published(self.scenario.anchor))[0]) or self.at(side.speed_ratio) != 1.0:
+            return "modelled"
+        if self.scenario.anchor_ttft_s is not None:
+            return "assumed"
+        preset = self.catalog.presets.index[int(np.ravel(side.preset)[0])]
+        if np.isfinite(self.catalog.endpoints.at[preset, "ttft_s"]):
+            return self._endpoint_word(side)
+        basis = str(self.catalog.presets.at[preset, "ttft_basis"])
+        return BASIS_WORDS.get(basis, "modelled")
 
     def _missing(self, name: str, value: np.ndarray) -> str:
         if np.isfinite(np.ravel(value)[0]):
@@ -291,33 +265,39 @@ def evaluate(scenario: Scenario, catalog: Catalog | None = None) -> Evaluation:
         reference_own | plain | shape_home | one,
     )
     scenario_service, anchor_service, reference_service, home_service = _serve_together(configs, catalog)
-    prices = (v["amortisation_years"], v["electricity_usd_per_kwh"], v["pue"])
+    keeps_model = presets.closed[option] | (own["model"] == presets.serving["model"][option])
     betas = _betas_of(v, catalog)
-
-    model_now = own["model"]
-    keeps_model = presets.closed[option] | (model_now == presets.serving["model"][option])
-    size_ratio = np.where(keeps_model, 1.0, presets.total_params_b[option] / presets.model_params_b[model_now]) * v["distillation"]
-    now = _side(
-        v, catalog, presets, option, own["model"], scenario_service, anchor_service, _equal(configs[0], configs[1]), keeps_model,
-        (v["anchor_tokens_per_s"], v["anchor_ttft_s"], v["price_in_usd_per_mtok"], v["price_out_usd_per_mtok"], v["handshake_s"]),
-        np.where(size_ratio == 1.0, 1.0, size_ratio**betas), own["hardware"], prices,
+    size_ratio = np.where(keeps_model, 1.0, presets.total_params_b[option] / presets.model_params_b[own["model"]])
+    size_ratio = size_ratio * v["distillation"]
+    now = side(
+        Setup(
+            preset=option, model=own["model"], hardware=own["hardware"], service=scenario_service, anchor=anchor_service,
+            at_preset=_equal(configs[0], configs[1]), keeps_model=keeps_model,
+            size_odds_ratio=np.where(size_ratio == 1.0, 1.0, size_ratio**betas), handshake_s=v["handshake_s"],
+            own={name: v[name] for name in OWN_FIGURES},
+        ), v, catalog,
     )  # fmt: skip
     # What nobody publishes of an option is also unknown of the same option as reference: the user's figure serves both.
-    lent = [
-        np.where((option == compared) & np.isnan(published[compared]), v[field], np.nan)
-        for field, published in (
-            ("anchor_tokens_per_s", presets.tokens_per_s), ("anchor_ttft_s", presets.ttft_s),
-            ("price_in_usd_per_mtok", presets.price_in), ("price_out_usd_per_mtok", presets.price_out),
-        )
-    ]  # fmt: skip
-    reference = _side(
-        v, catalog, presets, compared, reference_own["model"], reference_service, home_service, _equal(configs[2], configs[3]), np.ones(1, bool),
-        (*lent, presets.handshake_s[compared]), np.ones(1), reference_own["hardware"], prices,
+    known = {
+        "anchor_tokens_per_s": presets.tokens_per_s, "anchor_ttft_s": presets.ttft_s,
+        "price_in_usd_per_mtok": presets.price_in, "price_out_usd_per_mtok": presets.price_out,
+    }  # fmt: skip
+    lent = {n: np.where((option == compared) & np.isnan(known[n][compared]), v[n], np.nan) for n in OWN_FIGURES}
+    reference = side(
+        Setup(
+            preset=compared, model=reference_own["model"], hardware=reference_own["hardware"], service=reference_service,
+            anchor=home_service, at_preset=_equal(configs[2], configs[3]), keeps_model=np.ones(1, bool),
+            size_odds_ratio=np.ones(1), handshake_s=presets.handshake_s[compared], own=lent,
+        ), v, catalog,
     )  # fmt: skip
     with np.errstate(invalid="ignore", divide="ignore"):
         multiplier = now.task.token_bill_usd / reference.task.token_bill_usd
         change = now.task.time_per_task_s / reference.task.time_per_task_s - 1.0
     return Evaluation(scenario, catalog, shape, now, reference, multiplier, change)
+
+
+def _is_published(anchor: Any) -> np.ndarray:
+    return np.asarray(anchor) == "published"
 
 
 def _rows(ids: Any, table: dict[str, int], field: str) -> np.ndarray:
@@ -335,7 +315,7 @@ def _call_shape(v: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         "context_tokens": context,
         "fresh_tokens": fresh,
         "cached_tokens": context - fresh,
-        "output_tokens": v["n_out"] / v["calls"],
+        "output_tokens": np.maximum(v["n_out"] / v["calls"], 1.0),
     }
 
 
@@ -377,74 +357,3 @@ def _betas_of(v: dict[str, Any], catalog: Catalog) -> np.ndarray:
     families, steps = np.broadcast_arrays(np.asarray(family, dtype=str).ravel(), v["agentic_step"])
     pairs, inverse = np.unique(np.stack([families, steps.astype(str)]), axis=1, return_inverse=True)
     return np.array([_betas(catalog, float(s))[str(f)] for f, s in pairs.T])[np.ravel(inverse)]
-
-
-def _side(
-    v: dict[str, Any], catalog: Catalog, presets: PresetTable, option: np.ndarray, model: np.ndarray, service: Service, anchor: Service,
-    at_preset: np.ndarray, keeps_model: np.ndarray, own: tuple[np.ndarray, ...], size_odds: np.ndarray, hardware: np.ndarray,
-    price_inputs: tuple[np.ndarray, ...],
-) -> Side:  # fmt: skip
-    """One side of the comparison. `own` = the user's speed, TTFT, two prices (NaN = as published) and the handshake."""
-    own_speed, own_ttft, own_in, own_out, handshake = own
-    with np.errstate(invalid="ignore", divide="ignore"):
-        # A ratio is exactly 1 at the preset, also where no stand-in can be modelled.
-        speed_ratio = np.where(at_preset, 1.0, service.tokens_per_s_per_user / anchor.tokens_per_s_per_user)
-        ttft_ratio = np.where(at_preset, 1.0, service.ttft_s / anchor.ttft_s)
-        wants_anchor = _is(v["anchor"], "published") & keeps_model
-        published = np.where(np.isnan(own_speed), presets.tokens_per_s[option], own_speed)
-        published_ttft = np.where(np.isnan(own_ttft), presets.ttft_s[option], own_ttft)
-        anchored = wants_anchor & ~np.isnan(published)
-        speed = np.where(anchored, published * speed_ratio, service.tokens_per_s_per_user)
-        anchored_ttft = wants_anchor & ~np.isnan(published_ttft)
-        ttft = np.where(anchored_ttft, published_ttft * ttft_ratio, service.ttft_s)
-
-        hour = economics.chip_hour(hardware, *price_inputs, catalog)
-        anchor_hardware = presets.serving["hardware"][option]
-        anchor_hour = economics.chip_hour(anchor_hardware, *price_inputs, catalog)
-        level = coded(v["chip_price"], PRICE_LEVELS)
-        hour_usd, anchor_usd = _at_level(hour.usd, level), _at_level(anchor_hour.usd, level)
-        used = v["utilisation"]
-        usd = np.stack(np.broadcast_arrays(hour.usd[0], hour_usd, hour.usd[2]))
-        provider = economics.cost_usd_per_mtok(service.n_chips, usd, service.output_tokens_per_s, used)
-        decode = economics.cost_usd_per_mtok(service.n_chips, hour_usd, service.decode_tokens_per_s, used)
-        prefill = economics.cost_usd_per_mtok(service.n_chips, hour_usd, service.prefill_tokens_per_s, used)
-        # On the preset's own part the chip-hour cancels, also where nobody publishes it.
-        hour_ratio = np.where(hardware == anchor_hardware, 1.0, hour_usd / anchor_usd)
-        chips_ratio = service.n_chips / anchor.n_chips * hour_ratio
-        decode_ratio = chips_ratio * anchor.decode_tokens_per_s / service.decode_tokens_per_s
-        prefill_ratio = chips_ratio * anchor.prefill_tokens_per_s / service.prefill_tokens_per_s
-        list_in, list_out = presets.price_in[option], presets.price_out[option]
-        price_in = np.where(wants_anchor, list_in * np.where(at_preset, 1.0, prefill_ratio), prefill)
-        price_out = np.where(wants_anchor, list_out * np.where(at_preset, 1.0, decode_ratio), decode)
-        price_in = np.where(np.isnan(own_in), price_in, own_in)
-        price_out = np.where(np.isnan(own_out), price_out, own_out)
-
-        odds_ratio = presets.odds_ratio[option]
-        benchmark_error = quality.error_from_odds_ratio(v["error"], odds_ratio * size_odds)
-        gap = np.where(_is(v["error_level"], "acceptance"), v["acceptance_gap"], 0.0)
-        error = np.where(gap > 0, quality.acceptance_error(benchmark_error, gap), benchmark_error)
-        scale = v["task_scale"]
-        names = (
-            "theta_s", "kappa_s", "resume_s", "reuse", "prompt_time_s", "loc", "review_rate_loc_per_h", "detect", "retry_ratio",
-            "max_attempts", "reprompt_time_s", "fix_time_s", "escape_factor", "wage_usd_per_h", "baseline_s", "baseline_error",
-            "start_delay_s",
-        )  # fmt: skip
-        inputs = productivity.TaskInputs(
-            n_in=v["n_in"] * scale, n_out=v["n_out"] * scale, calls=v["calls"] * scale, tool_time_s=v["tool_time_s"] * scale,
-            tokens_per_s=speed, ttft_s=ttft, handshake_s=handshake, error_rate=error,
-            price_in_usd_per_mtok=price_in, price_out_usd_per_mtok=price_out, **{n: v[n] for n in names},
-        )  # fmt: skip
-    return Side(
-        option, model, service, published, service.tokens_per_s_per_user, speed, speed_ratio, anchored, ttft, handshake, list_in, list_out,
-        price_in, price_out, provider, hour_usd, hour.derived, benchmark_error, error, odds_ratio, size_odds,
-        inputs, productivity.task(inputs),
-    )  # fmt: skip
-
-
-def _at_level(usd: np.ndarray, level: np.ndarray) -> np.ndarray:
-    """Rows of (3, n) prices chosen by level, one for all or one an element."""
-    return usd[level, np.arange(usd.shape[1])]
-
-
-def _is(value: Any, word: str) -> np.ndarray:
-    return np.asarray(value).ravel() == word

@@ -8,17 +8,21 @@ from typing import Any
 import numpy as np
 
 from fastmode.evaluate import Evaluation, evaluate
-from fastmode.scenario import all_fields, expand_preset
+from fastmode.scenario import Scenario, all_fields, expand_preset
 
 
 def nearest(evaluation: Evaluation) -> dict[str, Any]:
     """Fields to change, with their new values, so that the scenario can be evaluated; empty if no such change is known.
 
-    Tried in this order: the largest batch that fits, the fewest chips that hold the batch, both, and the preset's own serving
+    Where only the reference has no speed: the option's own reference. Else tried in this order: the largest batch that fits, the fewest chips that hold the batch, both, and the preset's own serving
     settings. Every answer has been evaluated.
     """
     e = evaluation
     if np.isfinite(e.at(e.now.tokens_per_s)):
+        own = str(e.catalog.presets.at[str(e.scenario.preset), "reference"])
+        for reference in (own, str(e.scenario.preset)) if np.isnan(e.at(e.reference.tokens_per_s)) else ():
+            if _works(replace(e.scenario, reference=reference), e):
+                return {"reference": reference}
         return {}
     most, fewest = e.at(e.now.service.max_batch), e.at(e.now.service.fewest_chips)
     grid = [g for g in all_fields(e.catalog)["batch_size"].grid if g <= most]
@@ -31,6 +35,12 @@ def nearest(evaluation: Evaluation) -> dict[str, Any]:
     own = expand_preset(str(e.scenario.preset), e.catalog)
     candidates.append({name: own[name] for name in ("hardware", "n_chips", "batch_size", "weight_precision")})
     for change in candidates:
-        if np.isfinite(e.at(evaluate(replace(e.scenario, **change), e.catalog).now.tokens_per_s)):
+        if _works(replace(e.scenario, **change), e, reference_too=False):
             return change
     return {}
+
+
+def _works(scenario: Scenario, e: Evaluation, reference_too: bool = True) -> bool:
+    tried = evaluate(scenario, e.catalog)
+    sides = (tried.now, tried.reference) if reference_too else (tried.now,)
+    return all(np.isfinite(tried.at(side.tokens_per_s)) for side in sides)

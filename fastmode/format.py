@@ -10,7 +10,7 @@ import math
 from fastmode.i18n import _
 
 MISSING = "-"
-THIN_SPACE = "\u2009"
+THIN_SPACE = "\u202f"  # narrow and not breaking: a number stays on one line
 DIGITS = 3
 SAME_WITHIN = 0.005  # relative: half a percent would print as 0 %
 # Plotly (d3) formats that print what `number` prints, for hover text made in the browser.

@@ -6,19 +6,22 @@ One rule for the pages and the command line. The app writes short keys and non-d
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, urlencode
 
 from fastmode.catalog import Catalog, load
 from fastmode.i18n import _
 from fastmode.scenario import Field, Scenario, all_fields, expand_preset, expand_profile, snap
 
 # Keys a link may carry that are no inputs of the model: how a page is looked at.
-VIEW_KEYS = ("x", "all", "present", "embed", "embed_options")
+VIEW_KEYS = ("x", "all", "points", "embed", "embed_options")
 MAX_QUERY_CHARACTERS = 20_000
 MAX_SHOWN_CHARACTERS = 80
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?(nan|inf|infinity)", re.IGNORECASE | re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -40,11 +43,13 @@ def parse(field_: Field, text: str) -> tuple[Any, str]:
     """
     text = text.strip()
     if field_.kind == "choice":
-        for id_, label in field_.choices:
-            if text in (id_, label):
-                return id_, ""
-        known = ", ".join(id_ for id_, _label in field_.choices[:6])
-        return UNUSABLE, _("not one of the choices ({known} ...)").format(known=known)
+        by_label = {label: id_ for id_, label in field_.choices}
+        found = by_label.get(text, text)  # the app writes labels, so a label wins over an equal id
+        if found in dict(field_.choices):
+            return found, ""
+        ids = [id_ for id_, _label in field_.choices]
+        known = ", ".join(get_close_matches(text[:MAX_SHOWN_CHARACTERS], ids, 3, 0.5) or ids[:4])
+        return UNUSABLE, _("not one of the {n} choices, such as {known}").format(n=len(ids), known=known)
     if not text and field_.optional:
         return None, ""
     by_label = {field_.text(value): value for value in field_.grid}
@@ -53,10 +58,9 @@ def parse(field_: Field, text: str) -> tuple[Any, str]:
     allowed = _("allowed: {low} to {high} {unit}").format(
         low=f"{field_.min:g}", high=f"{field_.max:g}", unit=field_.unit
     )
-    try:
-        number = float(text)
-    except ValueError:
+    if not _NUMBER.fullmatch(text):
         return UNUSABLE, _("not a number; {allowed}").format(allowed=allowed)
+    number = float(text)
     if not math.isfinite(number) or not field_.min <= number <= field_.max:
         return UNUSABLE, _("out of range; {allowed}").format(allowed=allowed)
     snapped = snap(field_, number)
@@ -76,11 +80,9 @@ def pairs_of(query: str | Mapping[str, Any] | Iterable[tuple[str, str]]) -> list
         return [(str(k), str(v)) for k, v in query]
     if len(query) > MAX_QUERY_CHARACTERS:
         raise ValueError(_("link longer than {n} characters").format(n=MAX_QUERY_CHARACTERS))
-    text = query.strip()
-    if "?" in text:
-        text = text.split("?", 1)[1].split("#", 1)[0]
-    elif "://" in text or text.startswith("/"):
-        text = urlsplit(text).query
+    text = query.strip().split("#", 1)[0]
+    if re.match(r"(https?://|/|\?)", text):
+        text = text.partition("?")[2]
     return parse_qsl(text, keep_blank_values=True, max_num_fields=500)
 
 

@@ -73,7 +73,7 @@ def preset_table(catalog: Catalog) -> PresetTable:
         price_in=endpoints["input_usd_per_mtok"].to_numpy(float),
         price_out=endpoints["output_usd_per_mtok"].to_numpy(float),
         handshake_s=number("handshake_s"),
-        ttft_s=number("ttft_s"),
+        ttft_s=endpoints["ttft_s"].fillna(presets["ttft_s"]).to_numpy(float),
         closed=number("closed") == 1,
         speed_multiple=endpoints["speed_multiplier_vs_standard"].to_numpy(float),
         odds_ratio=odds,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from fastmode.catalog import Catalog, load
 from fastmode.evaluate import Evaluation
-from fastmode.scenario import Scenario, changed_from_preset, expand_preset
+from fastmode.scenario import Scenario, expand_preset, option_edited
 from fastmode.sweep import FOUNDING, Sweep, along, as_sweep, group_of, side_by_side
 from fastmode.together import evaluate_together
 from fastmode.verdict import Verdict, judge, swings
@@ -42,7 +42,7 @@ def overview(scenario: Scenario, catalog: Catalog | None = None) -> Picture:
         ],
         catalog,
     )
-    edited = bool(changed_from_preset(scenario, catalog))
+    edited = option_edited(scenario, catalog)
     return Picture(now, judge(now, swung, edited), edited, founding=founding, second=second)
 
 
@@ -52,9 +52,9 @@ def trade_offs(scenario: Scenario, axis: str, catalog: Catalog | None = None, al
     group = group_of(scenario, catalog)
     asked = [scenario, swings(scenario, catalog), along(scenario, axis, catalog, all_hardware)]
     if group:
-        asked.append(side_by_side(scenario, group, catalog))
+        asked.append(side_by_side(scenario, group, catalog, own_reference=False))
     now, swung, swept, *published = evaluate_together(asked, catalog)
-    edited = bool(changed_from_preset(scenario, catalog))
+    edited = option_edited(scenario, catalog)
     verdict = judge(now, swung, edited)
     return Picture(
         now, verdict, edited, sweep=as_sweep(scenario, axis, swept), published=published[0] if published else None

@@ -5,8 +5,12 @@ One row out per row in, in the same order; a row that cannot be predicted says w
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 import re
+from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,6 +33,11 @@ MS_PER_S = 1e3
 PURE_DECODE = "A"
 _NO_DRAFT = frozenset({"", "none", "no", "off", "0", "false", "nan"})
 _ENDLESS_TOKENS = 1e9
+_MOST_CONCURRENT = 100_000.0  # offered requests; `batch_size` in data/assumptions.csv bounds running sequences only
+# Column of the file -> field of data/assumptions.csv whose highest value is allowed here too.
+_LIMIT_OF = {
+    "n_chips": "n_chips", "tp": "tp", "pp": "pp", "dp": "dp", "ep": "ep", "input_tokens": "n_in", "output_tokens": "n_in",
+}  # fmt: skip
 
 
 def predict(frame: pd.DataFrame, catalog: Catalog) -> pd.DataFrame:
@@ -39,23 +48,25 @@ def predict(frame: pd.DataFrame, catalog: Catalog) -> pd.DataFrame:
     first token. An empty `output_tokens` leaves the prefill of the other requests out, which `extrapolation` says.
     """
     rows = len(frame)
+    most = {column: float(catalog.assumptions.at[field, "max"]) for column, field in _LIMIT_OF.items()}
     cells = _Cells(frame)
     model = cells.identity("model_id", catalog.models.index)
     hardware = cells.identity("hardware_id", catalog.hardware.index)
-    fresh = cells.number("input_tokens", least=0.0)
-    output = cells.number("output_tokens", least=1.0, empty=np.nan)
+    fresh = cells.number("input_tokens", 0.0, most["input_tokens"])
+    output = cells.number("output_tokens", 1.0, most["output_tokens"], empty=np.nan)
     name = "concurrency" if "concurrency" in frame.columns else "concurrency_or_batch"
-    concurrency = cells.number(name, least=1.0)
-    layout = {column: cells.number(column, least=0.0, empty=0.0, whole=True) for column in ("tp", "pp", "dp", "ep")}
-    chips = cells.number("n_chips", least=0.0, empty=0.0, whole=True)
+    concurrency = cells.number(name, 1.0, _MOST_CONCURRENT)
+    layout = {
+        column: cells.number(column, 0.0, most[column], empty=0.0, whole=True) for column in ("tp", "pp", "dp", "ep")
+    }
+    chips = cells.number("n_chips", 0.0, most["n_chips"], empty=0.0, whole=True)
     layout["pp"] = np.maximum(layout["pp"], 1.0)
-    stated = np.maximum(layout["tp"], 1.0) * layout["pp"] * np.maximum(layout["dp"], 1.0)
-    chips = np.where((chips == 0) & (layout["tp"] > 0), stated, chips)
+    chips = cells.chips(chips, layout, most["n_chips"])
     weight = cells.precision("weight_precision")
     kv = cells.precision("kv_precision")
     engine = np.array([engine_code(text) for text in cells.text("engine")], dtype=np.int64)
     pure = np.array([text.upper() == PURE_DECODE for text in cells.text("clean_grade")], dtype=bool)
-    curve, draft = _drafts(cells.text("spec_decode"), cells.text("model_id"), catalog)
+    curve, draft = _drafts(cells, catalog)
 
     unknown_output = np.isnan(output)
     endless = pure | unknown_output
@@ -82,15 +93,19 @@ def predict(frame: pd.DataFrame, catalog: Catalog) -> pd.DataFrame:
     status = [cells.status[i] or ("ok" if service.status[i] == 0 else service.reason(i)) for i in range(rows)]
     ok = np.array([text == "ok" for text in status])
     accepted = service.tpot_s if not pure.any() else np.where(pure, _pure_tpot(service), service.tpot_s)
+    rate = np.where(pure, service.decode_tokens_per_s, service.output_tokens_per_s) / service.n_chips
+    sound = _sound(accepted) & _sound(1.0 / accepted) & _sound(rate) & (pure | _sound(service.ttft_s))
+    for i in np.flatnonzero(ok & ~sound):
+        status[i] = _("not defined for these inputs")
+    ok &= sound
     tpot = np.where(ok, accepted, np.nan)
     ttft = np.where(ok & ~pure, service.ttft_s, np.nan)
-    rate = np.where(pure, service.decode_tokens_per_s, service.output_tokens_per_s)
     empty = np.full(rows, np.nan)
     added = {
         "ttft_ms": ttft * MS_PER_S,
         "tpot_ms": tpot * MS_PER_S,
         "output_tok_s_per_user": 1.0 / tpot,
-        "output_tok_s_per_chip": np.where(ok, rate / service.n_chips, np.nan),
+        "output_tok_s_per_chip": np.where(ok, rate, np.nan),
         "tpot_ms_low": empty,
         "tpot_ms_high": empty,
         "ttft_ms_low": empty,
@@ -102,22 +117,61 @@ def predict(frame: pd.DataFrame, catalog: Catalog) -> pd.DataFrame:
 
 
 def main_predict(in_path: str | os.PathLike[str], out_path: str | os.PathLike[str]) -> None:
-    """Read a CSV, predict, write a CSV. Raises ValueError with a readable message for a file that cannot be used."""
+    """Read a CSV, predict, write a CSV. Raises ValueError with a readable message for a file that cannot be used.
+
+    A row with more cells than the header is refused as a row: its values cannot be told apart.
+    """
     from fastmode import catalog
 
-    try:
-        frame = pd.read_csv(in_path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
-        raise ValueError(_("cannot read {path}: {error}").format(path=in_path, error=error)) from error
+    frame, too_long = _read(Path(in_path))
     missing = [column for column in (*IDENTITIES, "input_tokens") if column not in frame.columns]
     if not {"concurrency", "concurrency_or_batch"} & set(frame.columns):
         missing.append("concurrency")
     if missing:
         raise ValueError(_("{path} lacks the columns {columns}").format(path=in_path, columns=", ".join(missing)))
+    table = predict(frame, catalog.load())
+    table.loc[too_long, list(OUTPUTS)] = np.nan
+    table.loc[too_long, "status"] = _("row has more cells than the header")
     try:
-        predict(frame, catalog.load()).to_csv(out_path, index=False)
+        table.to_csv(out_path, index=False, lineterminator="\n")
     except OSError as error:
-        raise ValueError(_("cannot write {path}: {error}").format(path=out_path, error=error)) from error
+        message = _("cannot write {path}: {reason}").format(path=out_path, reason=error.strerror or error)
+        raise ValueError(message) from error
+
+
+def _read(path: Path) -> tuple[pd.DataFrame, np.ndarray]:
+    """All cells as text, and which rows hold more cells than the header. Raises ValueError when unusable.
+
+    Surplus cells without text are dropped: spreadsheets end rows with commas. The same reader is in productivity_csv.py.
+    """
+    try:
+        with open(path, newline="", encoding="utf-8-sig") as file:
+            text = file.read()
+    except OSError as error:
+        raise ValueError(_("cannot read {path}: {reason}").format(path=path, reason=error.strerror or error)) from error
+    except UnicodeDecodeError as error:
+        raise ValueError(_("cannot read {path}: not a text file in UTF-8").format(path=path)) from error
+    if "\0" in text:  # valid UTF-8, but no spreadsheet or editor writes it
+        raise ValueError(_("cannot read {path}: not a text file in UTF-8").format(path=path))
+    first = re.sub(r'"[^"]*("|$)', "", next((line for line in text.splitlines() if line.strip()), ""))
+    if first.count(";") > first.count(","):
+        message = _("cannot read {path}: columns seem to be separated by ';', commas are expected")
+        raise ValueError(message.format(path=path))
+    try:  # strict: a quote that is never closed would take the rest of the file into one cell
+        rows = [row for row in csv.reader(io.StringIO(text, newline=""), strict=True) if row]
+    except csv.Error as error:
+        raise ValueError(_("cannot read {path}: not a CSV file ({reason})").format(path=path, reason=error)) from error
+    if not rows:
+        raise ValueError(_("cannot read {path}: the file is empty").format(path=path))
+    header, body = [name.strip() for name in rows[0]], rows[1:]
+    width = len(header)
+    twice = [name for name, count in Counter(header).items() if name and count > 1]
+    if twice:
+        message = _("cannot read {path}: {column}: column appears more than once")
+        raise ValueError(message.format(path=path, column=", ".join(twice)))
+    too_long = np.array([any(cell.strip() for cell in row[width:]) for row in body], dtype=bool)
+    cells = [row[:width] + [""] * (width - len(row)) for row in body]
+    return pd.DataFrame(cells, columns=header, dtype=object), too_long
 
 
 class _Cells:
@@ -136,37 +190,56 @@ class _Cells:
             self._text[column] = ["" if text.lower() == "nan" else text for text in texts]
         return self._text[column]
 
-    def _fail(self, i: int, message: str) -> None:
+    def fail(self, i: int, message: str) -> None:
+        """Set the status of row i unless it has one."""
         self.status[i] = self.status[i] or message
 
-    def number(self, column: str, least: float, empty: float | None = None, whole: bool = False) -> NDArray:
-        """Numbers of at least `least`; `empty` stands for an empty cell, which is refused when it is None."""
+    def number(
+        self, column: str, least: float, most: float, empty: float | None = None, whole: bool = False
+    ) -> NDArray:
+        """Numbers from `least` to `most`; `empty` stands for an empty cell, which is refused when it is None."""
         texts = self.text(column)
         values = pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce").to_numpy(dtype=np.float64, copy=True)
         blank = np.array([text == "" for text in texts], dtype=bool)
         if empty is not None:
             values[blank] = empty
-        wrong = ~((values >= least) & (values < np.inf)) | ((values != np.floor(values)) & whole)
+        wrong = ~((values >= least) & (values <= most)) | ((values != np.floor(values)) & whole)
         if empty is not None:
             wrong &= ~blank
         for i in np.flatnonzero(wrong):
             if blank[i]:
-                self._fail(i, _("{column} is empty").format(column=column))
-            elif whole:
-                self._fail(i, _("{column}: not a whole number of at least {least:g}: {cell}").format(
-                    column=column, least=least, cell=texts[i][:40]))  # fmt: skip
+                self.fail(i, _("{column} is empty").format(column=column))
             else:
-                self._fail(i, _("{column}: not a number of at least {least:g}: {cell}").format(
-                    column=column, least=least, cell=texts[i][:40]))  # fmt: skip
+                message = (
+                    _("{column}: not a whole number from {least:,.0f} to {most:,.0f}: {cell}") if whole
+                    else _("{column}: not a number from {least:,.0f} to {most:,.0f}: {cell}")
+                )  # fmt: skip
+                self.fail(i, message.format(column=column, least=least, most=most, cell=texts[i][:40]))
         values[wrong] = max(least, 1.0)
         return values
+
+    def chips(self, chips: NDArray, layout: dict[str, NDArray], most: float) -> NDArray:
+        """Chips of each row, tp x pp x dp where only the layout is given; 0 = the fewest that fit.
+
+        tp x pp must not exceed them. dp may: data-parallel attention shares the same chips.
+        """
+        tensor_pipeline = np.maximum(layout["tp"], 1.0) * np.maximum(layout["pp"], 1.0)
+        stated = tensor_pipeline * np.maximum(layout["dp"], 1.0)
+        open_ = chips == 0
+        for i in np.flatnonzero(open_ & (layout["tp"] > 0) & (stated > most)):
+            self.fail(i, _("tp x pp x dp is {product:,.0f}: must be from 1 to {most:,.0f} (n_chips)").format(
+                product=stated[i], most=most))  # fmt: skip
+        for i in np.flatnonzero(~open_ & (tensor_pipeline > chips)):
+            self.fail(i, _("tp x pp is {product:,.0f}: must be from 1 to {chips:,.0f} (n_chips)").format(
+                product=tensor_pipeline[i], chips=chips[i]))  # fmt: skip
+        return np.where(open_ & (layout["tp"] > 0), np.minimum(stated, most), chips)
 
     def identity(self, column: str, known: pd.Index) -> NDArray:
         """Row of each id in the catalogue, -1 for an unknown one."""
         texts = self.text(column)
         codes = known.get_indexer(pd.Index(texts, dtype=object))
         for i in np.flatnonzero(codes < 0):
-            self._fail(i, _("unknown {column}: {cell}").format(column=column, cell=texts[i][:40] or _("empty")))
+            self.fail(i, _("unknown {column}: {cell}").format(column=column, cell=texts[i][:40] or _("empty")))
         return codes.astype(np.int64)
 
     def precision(self, column: str) -> NDArray:
@@ -175,18 +248,20 @@ class _Cells:
         codes = {text: precision_code(text) for text in set(texts)}
         for i, text in enumerate(texts):
             if codes[text] is None:
-                self._fail(i, _("unknown {column}: {cell} (known: {known})").format(
+                self.fail(i, _("unknown {column}: {cell} (known: {known})").format(
                     column=column, cell=text[:40], known=", ".join(PRECISIONS)))  # fmt: skip
         return np.array([-1 if codes[text] is None else codes[text] for text in texts], dtype=np.int64)
 
 
-def _drafts(texts: list[str], models: list[str], catalog: Catalog) -> tuple[NDArray, NDArray]:
-    """Accept-length curve and drafted tokens of each `spec_decode` cell.
+def _drafts(cells: _Cells, catalog: Catalog) -> tuple[NDArray, NDArray]:
+    """Accept-length curve and drafted tokens of each `spec_decode` cell; too many drafted tokens fail the row.
 
     A cell names a curve or a method, with the number of drafted tokens after it (`mtp3`, `eagle3:5`); a curve of the
     same model and method is preferred, then one of the same method, then the first.
     """
+    texts, models = cells.text("spec_decode"), cells.text("model_id")
     ids = accept_curves(catalog)
+    most = int(catalog.assumptions.at["draft_tokens", "max"])
     default = int(tables(catalog).constants.default_draft_tokens)
 
     def choose(text: str, model: str) -> tuple[int, int]:
@@ -195,11 +270,11 @@ def _drafts(texts: list[str], models: list[str], catalog: Catalog) -> tuple[NDAr
             return -1, 0
         if text in ids:
             return ids.index(text), default
-        parsed = re.fullmatch(r"(.*?[a-z])(?:[^a-z0-9]+(\d+)|(\d+))?", text)
-        method, count = (parsed.group(1), parsed.group(2) or parsed.group(3)) if parsed else (text, None)
-        if text.startswith("eagle") and count == "3" and parsed and parsed.group(3):
-            method, count = "eagle3", None
-        drafted = int(count) if count else default
+        apart = re.fullmatch(r"(.*?[a-z0-9])[^a-z0-9]+([0-9]+)", text)
+        joined = None if text == "eagle3" else re.fullmatch(r"(.*?[a-z])([0-9]+)", text)
+        method, count = (apart or joined).groups() if apart or joined else (text, None)
+        # By length first: a long run of digits is no int.
+        drafted = default if not count else int(count) if len(count.lstrip("0")) <= len(str(most)) else most + 1
         if method in ids:
             return ids.index(method), drafted
         same_method = [i for i, curve in enumerate(ids) if method[:5] in curve]
@@ -208,7 +283,16 @@ def _drafts(texts: list[str], models: list[str], catalog: Catalog) -> tuple[NDAr
 
     chosen = {key: choose(*key) for key in set(zip(texts, models, strict=True))}
     pairs = [chosen[key] for key in zip(texts, models, strict=True)]
+    for i, (_curve, drafted) in enumerate(pairs):
+        if drafted > most:
+            cells.fail(i, _("spec_decode: drafted tokens not a whole number from 0 to {most}: {cell}").format(
+                most=most, cell=texts[i][:40]))  # fmt: skip
     return np.array([p[0] for p in pairs], dtype=np.int64), np.array([p[1] for p in pairs], dtype=np.float64)
+
+
+def _sound(values: NDArray) -> NDArray:
+    """Finite, positive and not so small that digits are lost (denormal)."""
+    return np.isfinite(values) & (values >= np.finfo(np.float64).tiny)
 
 
 def _pure_tpot(service: Service) -> NDArray:

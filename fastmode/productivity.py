@@ -4,9 +4,9 @@ One task is attempted by the AI, waited for and reviewed. A right result is acce
 is accepted too and costs more later (an escape). A wrong one that is caught is re-prompted, up to `max_attempts`
 attempts, and then fixed by hand. Every task ends accepted.
 
-The equations are those of the net productivity model in the project's evidence (sections 2 and 6 there): the number of
-retries is a truncated geometric series. Times are seconds, money is USD, token prices are USD per million tokens,
-probabilities are fractions of one.
+The equations are derived here from that process, not taken from a publication: the number of retries is a truncated
+geometric series. Where the default values come from stands row by row in data/assumptions.csv. Times are seconds, money
+is USD, token prices are USD per million tokens, probabilities are fractions of one.
 """
 
 from dataclasses import dataclass, fields
@@ -14,8 +14,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import ArrayLike
 
-SECONDS_PER_HOUR = 3600.0
-TOKENS_PER_MTOK = 1e6
+from fastmode.units import SECONDS_PER_HOUR, TOKENS_PER_MTOK
 
 # The six slices of task time, in the order in which they are stacked and summed.
 TIME_PARTS = ("prompt_s", "waiting_s", "reviewing_s", "reprompt_s", "fixing_s", "escaped_s")
@@ -182,7 +181,7 @@ def task(inputs: TaskInputs) -> TaskResult:
     prices do not enter the times, and a count of zero needs no speed or price. Ratios to zero are inf or NaN, without a
     warning. Raises ValueError when shapes do not broadcast.
 
-    Source: equations of section 2 of the net productivity model.
+    Source: own derivation, see the module text; `lost_time_s` and `_corrections` hold the two parts that are not plain sums.
     """
     i = _as_arrays(inputs)
     with np.errstate(all="ignore"):
@@ -248,7 +247,7 @@ def break_even_error(inputs_fast: TaskInputs, time_reference_s: ArrayLike) -> np
     Below it the fast option pays. `inputs_fast.error_rate` is ignored. NaN where the option does not pay even without
     errors (or an input is unknown), 1.0 where it pays at any error rate. All arguments broadcast.
 
-    Time never falls as the error rises (section 6, property 6), so bisection finds the only crossing; one secant step
+    Time never falls as the error rises, so bisection finds the only crossing; one secant step
     over the last bracket removes the remaining rounding.
     """
     i = _as_arrays(inputs_fast)
@@ -290,8 +289,8 @@ def tolerable_extra_error(
 ) -> np.ndarray:
     """Extra error rate that uses up the developer time saved by waiting less, as a fraction of one.
 
-    wait_saved_lost_s = L(W) - L(W'), in lost time. Exact with one attempt (property 12); with retries use
-    break_even_error. Negative when waiting gets longer; inf when an error costs nothing.
+    wait_saved_lost_s = L(W) - L(W'), in lost time. Exact with one attempt, where time is linear in the error; with
+    retries use break_even_error. Negative when waiting gets longer; inf when an error costs nothing.
     """
     with np.errstate(all="ignore"):
         return np.asarray(wait_saved_lost_s, dtype=float) / expected_error_cost_s(detect, fix_time_s, escape_factor)

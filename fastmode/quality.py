@@ -3,8 +3,8 @@
 All rules work on the odds of an error, odds = e / (1 - e), because ratios of odds keep the error below one. Batch,
 hardware and exact speculation never appear here: they do not change what a model answers.
 
-Source: section 3 (size) and section 5 (acceptance) of the net productivity model; slopes and tier steps come from
-quality_fit and quality_tier_steps of the catalog.
+The rules are our own; the slopes and tier steps they use come from quality_fit and quality_tier_steps of the catalog,
+which are fitted to the published scores of quality_pairs.
 """
 
 from typing import NamedTuple
@@ -42,13 +42,6 @@ def odds(error: ArrayLike) -> np.ndarray:
         return error / (1.0 - error)
 
 
-def from_odds(value: ArrayLike) -> np.ndarray:
-    """Error rate of given odds, o / (1 + o); 1 for infinite odds."""
-    value = np.asarray(value, dtype=float)
-    with np.errstate(divide="ignore", over="ignore"):
-        return 1.0 / (1.0 + 1.0 / value)
-
-
 def error_from_odds_ratio(error: ArrayLike, ratio: ArrayLike) -> np.ndarray:
     """Error rate after its odds are multiplied by ratio. Broadcasts; at ratio 1 it is `error`, bit for bit."""
     error, ratio = np.asarray(error, dtype=float), np.asarray(ratio, dtype=float)
@@ -72,14 +65,6 @@ def benchmark_odds_ratio(endpoint_a, endpoint_b, benchmark: str) -> np.ndarray:
 def _score_odds(score: ArrayLike) -> np.ndarray:
     score = np.asarray(score, dtype=float)
     return np.where((score > 0) & (score < 100), (100.0 - score) / score, np.nan)
-
-
-def distilled_error(error: ArrayLike, r: ArrayLike, beta: ArrayLike) -> np.ndarray:
-    """Error rate of a student r times smaller than its teacher, odds(teacher) x r^beta.
-
-    error: of the teacher; r: total parameters of teacher over student, 1 = the teacher itself (returned exactly).
-    """
-    return error_from_odds_ratio(error, np.asarray(r, dtype=float) ** np.asarray(beta, dtype=float))
 
 
 def acceptance_error(error: ArrayLike, gap: ArrayLike) -> np.ndarray:

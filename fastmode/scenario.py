@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from typing import Any
 
-from fastmode.catalog import Catalog, load
+from fastmode.catalog import Catalog, CatalogError, load
 from fastmode.i18n import N_, _
 
 TABLE, SERVING, TASK, PEOPLE, PRICES, ERROR = "table", "serving", "task", "people", "prices", "error"
@@ -353,19 +353,26 @@ def _all_fields(catalog: Catalog) -> dict[str, Field]:
     made = {}
     for item in fields(Scenario):
         declared: Declaration = item.metadata["declaration"]
+        if item.name not in rows.index:
+            raise CatalogError([f"data/assumptions.csv: no row named {item.name}"])
         row = rows.loc[item.name]
         numeric = declared.kind != "choice"
         raw = str(row["default"])
         default: Any = raw
         if numeric:
             default = None if raw == "" else int(float(raw)) if declared.kind == "whole" else float(raw)
+        choices = _choices(declared.choices, catalog) if declared.choices else ()
+        if not numeric and raw not in dict(choices):
+            raise CatalogError(
+                [f"data/assumptions.csv, name {item.name}, column default: expected one of its choices, got {raw!r}"]
+            )
         grid = str(row["grid"])
         steps = tuple(float(g) for g in grid.split(";")) if declared.kind == "scale" else ()
         step = float(grid.removeprefix("step:")) if grid.startswith("step:") else math.nan
         made[item.name] = Field(
             item.name, declared, str(row["unit"]), default, float(row["low"]), float(row["high"]), float(row["min"]),
             float(row["max"]), step, steps, str(row["basis"]), str(row["source_url"]), str(row["note"]),
-            _choices(declared.choices, catalog) if declared.choices else (),
+            choices,
         )  # fmt: skip
     return made
 
@@ -462,6 +469,11 @@ def changed_from_preset(scenario: Scenario, catalog: Catalog | None = None) -> t
     """Names of the fields whose value is not plain; choosing what to compare with is no edit of the option."""
     plain = plain_values(scenario, catalog) | {"reference": scenario.reference}
     return tuple(name for name, value in plain.items() if getattr(scenario, name) != value)
+
+
+def option_edited(scenario: Scenario, catalog: Catalog | None = None) -> bool:
+    """Whether the option itself is not as its preset says; another task or other people do not edit it."""
+    return bool(set(changed_from_preset(scenario, catalog)) & set(PRESET_FIELDS))
 
 
 def describe(catalog: Catalog | None = None) -> list[dict[str, Any]]:

@@ -84,13 +84,20 @@ def _spans(x: np.ndarray, e: Evaluation) -> tuple[tuple[float, float, str], ...]
     )
 
 
-def side_by_side(scenario: Scenario, presets: tuple[str, ...], catalog: Catalog | None = None) -> Scenario:
-    """The presets as published under the scenario's task, people, prices and model of error, one element each."""
+def side_by_side(
+    scenario: Scenario, presets: tuple[str, ...], catalog: Catalog | None = None, own_reference: bool = True
+) -> Scenario:
+    """The presets as published under the scenario's task, people, prices and model of error, one element each.
+
+    own_reference: each against its own group's reference, else all against the scenario's.
+    """
     expanded = [scenarios.expand_preset(p, catalog) for p in presets]
     columns: dict[str, object] = {}
     for name in PRESET_FIELDS:
         values = [e[name] for e in expanded]
         columns[name] = None if values[0] is None else np.array(values)
+    if not own_reference:
+        columns["reference"] = scenario.reference
     return replace(scenario, **columns | {"anchor": scenario.anchor})
 
 

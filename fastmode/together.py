@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from fastmode.catalog import Catalog
-from fastmode.evaluate import Evaluation, Side, evaluate
+from fastmode.evaluate import Evaluation, evaluate
 from fastmode.productivity import TaskInputs, TaskResult
 from fastmode.scenario import Scenario
 from fastmode.serving import Service
+from fastmode.side import Side
 
 
 def evaluate_together(scenarios: Sequence[Scenario], catalog: Catalog | None = None) -> list[Evaluation]:

@@ -58,7 +58,15 @@ def judge(evaluation: Evaluation, swung: Evaluation, edited: bool = False) -> Ve
     change = e.at(e.time_change)
     if not np.isfinite(change):
         side, who = (e.now, name) if not np.isfinite(e.at(e.now.task.time_per_task_s)) else (e.reference, other)
-        finding = _("No verdict: {option} cannot be evaluated ({reason}).").format(option=who, reason=e.reason(side))
+        if side is e.reference:
+            finding = _(
+                "No verdict: the reference {option} has no speed to compare with ({reason}); compare with another."
+            )
+        else:
+            finding = _("No verdict: {option} cannot be evaluated ({reason}).")
+        finding = finding.format(
+            option=who, reason=e.reason(side).partition(";")[0] if side is e.reference else e.reason(side)
+        )
         return Verdict(finding, "", "", "", np.nan, np.nan, np.nan, np.nan, ())
     same = abs(change) < SAME_WITHIN
     words = {"task": task, "option": name, "reference": other, "x": fmt.signed_share(abs(change)).lstrip("+")}
@@ -96,7 +104,7 @@ def _caveat(name: str, other: str, turning: tuple[str, ...], without: float, e: 
         escapes = _("If errors that escape review cost nothing, {option} takes {x} less.")
     else:
         escapes = _("If errors that escape review cost nothing, {option} still takes {x} more.")
-    return f"{sure} {escapes.format(**words)}"
+    return " ".join(part for part in (_speed_caveat(e), sure, escapes.format(**words)) if part)
 
 
 def swings(scenario: Scenario, catalog: Catalog) -> Scenario:
@@ -160,23 +168,48 @@ def _why(e: Evaluation, change: float) -> str:
         return ""
     correcting = e.at(e.now.task.correction_time_s) - e.at(e.reference.task.correction_time_s)
     waiting = e.at(e.reference.task.waiting_s) - e.at(e.now.task.waiting_s)
+    published = _speeds_published(e)
     words = {
+        "writes": _("It writes") if published == 2 else _("By the model it writes"),
         "speed": fmt.ratio(speed),
         "correcting": fmt.duration(abs(correcting)),
         "waiting": fmt.duration(waiting),
         "escaped": fmt.duration(e.at(e.now.task.escaped_s) - e.at(e.reference.task.escaped_s)),
     }
     if waiting <= 0:
-        return _("It writes {speed} as fast, but time lost to waiting does not shrink.").format(**words)
+        return _("{writes} {speed} as fast, but time lost to waiting does not shrink.").format(**words)
     if correcting > waiting and change > SAME_WITHIN:
         return _(
-            "It writes {speed} as fast, but time lost to waiting shrinks by only {waiting} and correcting errors grows by {correcting}, {escaped} of it errors that escape review."
+            "{writes} {speed} as fast, but time lost to waiting shrinks by only {waiting} and correcting errors grows by {correcting}, {escaped} of it errors that escape review."
         ).format(**words)
     if correcting > 1.0:
         return _(
-            "It writes {speed} as fast: time lost to waiting shrinks by {waiting}, correcting errors grows by {correcting}, {escaped} of it errors that escape review."
+            "{writes} {speed} as fast: time lost to waiting shrinks by {waiting}, correcting errors grows by {correcting}, {escaped} of it errors that escape review."
         ).format(**words)
-    return _("It writes {speed} as fast, and time lost to waiting shrinks by {waiting}.").format(**words)
+    return _("{writes} {speed} as fast, and time lost to waiting shrinks by {waiting}.").format(**words)
+
+
+def _speeds_published(e: Evaluation) -> int:
+    """How many of the two speeds rest on a published one."""
+    return sum(bool(np.ravel(side.anchored)[0]) for side in (e.now, e.reference))
+
+
+def _speed_caveat(e: Evaluation) -> str:
+    """A warning where the speeds of the two sides do not come from the same kind of source."""
+    stated = e.at(e.vendor_speed_multiple(e.now))
+    vendor = (
+        _(" The vendor states up to {multiple}.").format(multiple=fmt.ratio(stated))
+        if np.isfinite(stated) and stated != 1
+        else ""
+    )
+    if e.scenario.anchor != "published" or _speeds_published(e) == 2:
+        return ""
+    if _speeds_published(e) == 1:
+        return (
+            _("One of the two speeds is published, the other is a stand-in's modelled speed: their ratio mixes both.")
+            + vendor
+        )
+    return _("Neither speed is published: both are modelled for assumed stand-ins.") + vendor
 
 
 def _threshold_text(e: Evaluation, error: float, wage: float) -> str:
@@ -195,7 +228,7 @@ def _threshold_text(e: Evaluation, error: float, wage: float) -> str:
     if np.isfinite(wage):
         words = {
             "multiple": fmt.ratio(e.at(e.cost_multiplier)),
-            "wage": fmt.money(round(wage)),
+            "wage": fmt.money(round(wage) if wage >= 1 else wage),
             "now": fmt.money(float(e.scenario.wage_usd_per_h)),
         }
         if wage > float(e.scenario.wage_usd_per_h):
@@ -206,7 +239,8 @@ def _threshold_text(e: Evaluation, error: float, wage: float) -> str:
     elif e.at(e.time_change) > SAME_WITHIN and e.at(e.cost_multiplier) > 1.0 + SAME_WITHIN:
         parts.append(_("It also costs {multiple} the price.").format(multiple=fmt.ratio(e.at(e.cost_multiplier))))
     elif not np.isfinite(e.at(e.cost_multiplier)) and e.at(e.time_change) < 0:
-        parts.append(_("Its price is not published, so whether it pays in money is open."))
+        why = e.outputs()["cost_multiplier"].reason.partition(";")[0]
+        parts.append(_("Whether it pays in money is open: {why}.").format(why=why))
     return " ".join(parts)
 
 

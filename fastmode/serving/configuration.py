@@ -27,7 +27,7 @@ _ENGINE_ALIASES = {
     "sglang": "sglang", "sgl": "sglang",
 }  # fmt: skip
 
-BF16, FP8, INT8, FP4 = (PRECISIONS.index(name) for name in ("bf16", "fp8", "int8", "fp4"))
+BF16, FP8 = PRECISIONS.index("bf16"), PRECISIONS.index("fp8")
 
 
 def precision_code(name: str) -> int | None:

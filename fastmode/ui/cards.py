@@ -60,7 +60,7 @@ def draw_verdict(verdict: Verdict, evaluation: Evaluation, second: str = "") -> 
     rest = " ".join(part for part in (verdict.why, verdict.threshold) if part)
     paragraphs = [("fm-second", second), ("fm-note", verdict.caveat)]
     st.html(
-        f'<div data-verdict="1"><p class="fm-verdict">{_text(verdict.finding)} <span class="fm-why">{_text(rest)}</span></p>'
+        f'<div data-verdict="1" aria-live="polite"><p class="fm-verdict" role="heading" aria-level="1">{_text(verdict.finding)} <span class="fm-why">{_text(rest)}</span></p>'
         + "".join(f'<p class="{style}">{_text(text)}</p>' for style, text in paragraphs if text)
         + "</div>"
     )

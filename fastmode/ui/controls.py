@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import streamlit as st
 
-from fastmode import link
 from fastmode import scenario as scenarios
 from fastmode.i18n import N_, _
 from fastmode.scenario import GROUPS, TABLE, Field, Scenario
 from fastmode.ui import state
 
 PRESET_GROUPS = {"founding": N_("Founding articles"), "today": N_("Today's tiers"), "open": N_("Open models")}
-_MISSING_WORDS = {
+_PUBLISHED_COLUMNS = {
     "output_tok_s": N_("speed"),
     "input_usd_per_mtok": N_("price"),
     "output_usd_per_mtok": N_("price"),
     "ttft_s": N_("TTFT"),
-    "benchmark": N_("benchmark"),
 }
 # The values a closed group shows in its head, each with the word that tells what it is.
 _HEAD_VALUES = {
@@ -51,32 +49,29 @@ def sidebar(marked: tuple[str, ...] = ()) -> Scenario:
 
 
 def _head(now: Scenario, changed: set[str]) -> None:
-    left, middle, right, last = st.columns([4, 1, 1, 1], vertical_alignment="center", gap="small")
-    label = str(state.catalog().presets.loc[str(now.preset), "label"])
-    left.markdown(f"**{_('{option}, edited').format(option=label) if changed else label}**")
-    middle.button(
-        "",
-        icon=":material/undo:",
-        on_click=state.undo,
-        disabled=not state.can_undo(),
-        key="undo",
-        type="tertiary",
-        help=_("Undo: take back the last change"),
-    )
-    right.button(
-        "",
-        icon=":material/restart_alt:",
-        on_click=state.reset,
-        disabled=not changed,
-        key="reset",
-        type="tertiary",
-        help=_("Reset: back to the preset and the task profile"),
-    )
-    with last.popover(
-        "", icon=":material/link:", type="tertiary", key="share", help=_("Share: a link to exactly this picture")
-    ):
-        st.write(_("This link shows a colleague the same picture."))
-        st.code(f"{st.context.url}?{link.to_query(now)}", language=None, wrap_lines=True)
+    label = str(state.catalog().presets.at[str(now.preset), "label"])
+    edited = scenarios.option_edited(now)
+    st.markdown(f"**{_('{option} (edited)').format(option=label) if edited else label}**")
+    with st.container(horizontal=True, gap="small", key="actions"):
+        st.button(
+            _("Undo"),
+            on_click=state.undo,
+            disabled=not state.can_undo(),
+            key="undo",
+            type="tertiary",
+            help=_("Take back the last change"),
+        )
+        st.button(
+            _("Reset"),
+            on_click=state.reset,
+            disabled=not changed,
+            key="reset",
+            type="tertiary",
+            help=_("Back to the preset and the task profile"),
+        )
+        with st.popover(_("Share"), type="tertiary", key="share", help=_("A link to exactly this picture")):
+            st.write(_("This link shows a colleague the same picture."))
+            st.code(state.link(now), language=None, wrap_lines=True)
 
 
 def _group(
@@ -137,7 +132,7 @@ def _choice(f: Field, label: str, now: Scenario, common: dict) -> None:
     )
     if f.name == "preset":
         row = state.catalog().presets.loc[str(now.preset)]
-        st.caption(f"{_(PRESET_GROUPS[row['group']])}. {_(row['hypothesis'])}. {_not_published(row['missing'])}")
+        st.caption(f"{_(PRESET_GROUPS[row['group']])}. {_(row['hypothesis'])}. {_not_published(str(now.preset))}")
     if f.name == "hardware":
         st.toggle(
             _("all hardware"),
@@ -147,9 +142,12 @@ def _choice(f: Field, label: str, now: Scenario, common: dict) -> None:
         )
 
 
-def _not_published(missing: str) -> str:
+def _not_published(preset: str) -> str:
     """What of a preset no source states."""
-    words = dict.fromkeys(_(_MISSING_WORDS[name]) for name in missing.split(";") if name)
+    endpoint = state.catalog().endpoints.loc[preset]
+    words = dict.fromkeys(
+        _(word) for column, word in _PUBLISHED_COLUMNS.items() if endpoint[column] != endpoint[column]
+    )
     return _("Not published: {what}.").format(what=", ".join(words)) if words else ""
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import get_args
 
 import streamlit as st
 
 from fastmode.catalog import CatalogError, load
+from fastmode.charts.theme import Mode, palette
 from fastmode.i18n import N_, _
 from fastmode.ui import state
 from fastmode.ui.address import one_entry_per_page
@@ -26,7 +28,6 @@ RELEASE = "0.1"
 def navigate():
     """Register the pages and return the chosen one, with the link made canonical. Stops the app if data/ is broken."""
     st.html(f"<style>{_style()}</style>")
-    _stop_on_broken_data()
     made = {
         name: st.Page(script, title=_(title), url_path=name, default=name == "overview")
         for name, (script, title, _head) in PAGES.items()
@@ -34,7 +35,10 @@ def navigate():
     heads: dict[str, list] = {}
     for name, (_script, _title, head) in PAGES.items():
         heads.setdefault(_(head), []).append(made[name])
-    page = st.navigation(heads, position="top")
+    # One head alone would hide its pages in a menu.
+    page = st.navigation(heads if len(heads) > 1 else list(made.values()), position="top")
+    st.set_page_config(page_title=f"{page.title} - fastmode", page_icon=ICON, layout="wide")
+    _stop_on_broken_data()
     target = st.query_params.get(TARGET)
     if target is not None:  # a deep link that a just-started server gave to the page script alone
         rest = {key: st.query_params.get_all(key) for key in st.query_params if key != TARGET}
@@ -88,4 +92,8 @@ def _stop_on_broken_data() -> None:
 
 
 def _style() -> str:
-    return Path(__file__).with_name("style.css").read_text(encoding="utf-8")
+    style = Path(__file__).with_name("style.css").read_text(encoding="utf-8")
+    for theme in get_args(Mode):
+        for tone in ("better", "worse"):
+            style += f"\n.fm-{theme} .{tone} {{ color: {getattr(palette(theme), tone)}; }}"
+    return style

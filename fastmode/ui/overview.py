@@ -69,11 +69,10 @@ def _bar(e: Evaluation, index: int, preset: str, label: str = "") -> TaskBar:
     table = e.catalog.presets.loc[preset]
     total = e.at(task.time_per_task_s, index)
     multiplier = e.at(e.cost_multiplier, index)
-    speed = e.at(side.tokens_per_s, index)
     is_reference = preset == table["reference"]
     return TaskBar(
         label=label or str(table["label"]),
-        speed_text=_("{speed} tok/s").format(speed=fmt.number(speed)) if np.isfinite(speed) else "",
+        speed_text=_speed_text(e, index),
         price_text=_price_text(e, multiplier),
         parts={key: e.at(getattr(task, part), index) for key, part in zip(SLICES, TIME_PARTS, strict=True)},
         total_s=total,
@@ -86,6 +85,14 @@ def _bar(e: Evaluation, index: int, preset: str, label: str = "") -> TaskBar:
         else fmt.change(total, e.at(e.reference.task.time_per_task_s, index)),
         change_better=None if is_reference and not label else e.at(e.time_change, index) < 0,
     )
+
+
+def _speed_text(e: Evaluation, index: int) -> str:
+    speed = e.at(e.now.tokens_per_s, index)
+    if not np.isfinite(speed):
+        return ""
+    text = _("{speed} tok/s") if e.at(e.now.anchored, index) else _("{speed} tok/s modelled")
+    return text.format(speed=fmt.number(speed))
 
 
 def _price_text(e: Evaluation, multiplier: float) -> str:

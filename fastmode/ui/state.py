@@ -1,7 +1,7 @@
 """The scenario of a session: read from the link, held by the widgets, undone and reset.
 
 Widgets are bound to the link by Streamlit; this module makes sure that a link is canonical before the first widget exists,
-so that one rule (scenario.from_query) reads links for pages and command line alike.
+so that one rule (link.from_query) reads links for pages and command line alike.
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import fields as dataclass_fields
 from typing import Any
+from urllib.parse import urlencode
 
 import streamlit as st
 
-from fastmode import link
+from fastmode import link as links
 from fastmode import picture as pictures
 from fastmode import scenario as scenarios
 from fastmode.catalog import Catalog, load
@@ -39,11 +40,11 @@ def make_link_canonical(page) -> None:
     if SCENARIO in st.session_state or EXPECTED in st.session_state:
         return
     raw = {key: st.query_params.get_all(key) for key in st.query_params}
-    scenario, ignored = link.from_query(raw)
+    scenario, ignored = links.from_query(raw)
     st.session_state[IGNORED] = ignored
     st.session_state[EXPECTED] = scenario
-    wanted = link.to_params(scenario)
-    view = {key: values[-1] for key, values in raw.items() if key in link.VIEW_KEYS}
+    wanted = links.to_params(scenario)
+    view = {key: values[-1] for key, values in raw.items() if key in links.VIEW_KEYS}
     if raw != {key: [value] for key, value in (wanted | view).items()}:
         st.switch_page(page, query_params=wanted | view)
 
@@ -109,8 +110,11 @@ def reset(names: Iterable[str] | None = None) -> None:
 def undo() -> None:
     """Take back the last change."""
     history = st.session_state.get(HISTORY, [])
-    if history:
-        last: Scenario = history.pop()
+    seen: Scenario = st.session_state[SCENARIO]
+    # A value typed but not yet seen by a run arrives with the click: it is the last change.
+    pending = _held(scenarios.all_fields()) != seen
+    if pending or history:
+        last: Scenario = seen if pending else history.pop()
         st.session_state[UNDOING] = True
         set_fields({f.name: getattr(last, f.name) for f in dataclass_fields(Scenario)})
 
@@ -141,3 +145,10 @@ def picture(scenario: Scenario, page: str) -> Picture:
         known = asked, drawn
         st.session_state["picture"] = known
     return known[1]
+
+
+def link(scenario: Scenario) -> str:
+    """The address of what is shown: the scenario and how the page is looked at."""
+    looked_at = {key: st.query_params[key] for key in links.VIEW_KEYS if key in st.query_params}
+    query = urlencode(links.to_params(scenario) | looked_at)
+    return f"{st.context.url}?{query}" if query else str(st.context.url)

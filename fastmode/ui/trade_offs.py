@@ -50,7 +50,7 @@ def draw(scenario: Scenario) -> None:
         bind="query-params",
         required=True,
     )
-    with_points = right.toggle(_("published points"), value=True, key="points")
+    with_points = right.toggle(_("published points"), value=True, key="points", bind="query-params")
     picture = state.picture(scenario, "trade_offs")  # the same one unless the axis has just been read from the link
     _curves(picture, picture.published if with_points else None)
     _step(picture.now)

@@ -90,7 +90,7 @@ def test_cards_of_the_default_link_are_the_founding_figures():
     at = start()
     found = shown(at)
     assert list(found) == CARDS
-    assert found["tokens_per_s_per_user"] == ("1\u2009000 tok/s", "15.4x vs GPT-5.3-Codex")
+    assert found["tokens_per_s_per_user"] == ("1\u202f000 tok/s", "15.4x vs GPT-5.3-Codex")
     assert found["error_rate"][0] == "44.7 %" and found["error_rate"][1].startswith("+19.7 points vs GPT-5.3-Codex")
     assert found["net_productivity"][0] == "1.89x vs no AI"
     assert found["net_productivity"][1].startswith("+34 % ")
@@ -125,8 +125,8 @@ def test_bars_table_holds_the_founding_times():
 
 def test_basis_fills_in_the_founding_waits_and_errors():
     lines = "\n".join(element.value for element in start().markdown)
-    assert "calls 20 x TTFT 0.52 s + output 8\u2009000 / 1\u2009000 + tools 60 s + start 0 s = 78.4 s" in lines
-    assert re.search(r"reference: 1\u2009540 s per accepted task, wait 205\.1 s", lines)
+    assert "calls 20 x TTFT 0.52 s + output 8\u202f000 / 1\u202f000 + tools 60 s + start 0 s = 78.4 s" in lines
+    assert re.search(r"reference: 1\u202f540 s per accepted task, wait 205\.1 s", lines)
     assert "(GPT-5.3-Codex): 0.25, profile" in lines and "error = odds / (1 + odds) = 0.4471" in lines
 
 
@@ -184,7 +184,7 @@ def test_batch_and_hardware_leave_the_error_alone_and_distillation_raises_it():
 def test_an_edited_option_is_called_edited():
     at = start()
     assert at.sidebar.markdown[0].value == "**Codex-Spark**"
-    assert move(at, "b", 64.0).sidebar.markdown[0].value == "**Codex-Spark, edited**"
+    assert move(at, "b", 64.0).sidebar.markdown[0].value == "**Codex-Spark (edited)**"
 
 
 @pytest.mark.parametrize("task", ["critical-work", "prototyping", "chat"])

@@ -1,6 +1,6 @@
-"""What the browser tests do again and again: serve, open, wait, read cards, move sliders, take pictures.
+"""What the browser tests do again and again: serve, open, wait, move sliders, take pictures.
 
-Words for readers of a test: ``page`` is Playwright's page, ``card`` an element with the attribute ``data-card``.
+Words for readers of a test: ``page`` is Playwright's page.
 """
 
 import os
@@ -160,21 +160,6 @@ def errors_shown(page: Page) -> list[str]:
 def link_state(page: Page) -> dict[str, list[str]]:
     """Parameters in the address bar, each with its values in order."""
     return parse_qs(urlsplit(page.url).query, keep_blank_values=True)
-
-
-# --- reading cards ----------------------------------------------------------------------------------------------------
-
-_CARDS = """
-() => Object.fromEntries([...document.querySelectorAll('[data-card]')].map(card => {
-  const text = part => card.querySelector(part)?.innerText.trim() ?? null;
-  return [card.dataset.card, {value: text('.card-value'), change: text('.card-change'), text: card.innerText.trim()}];
-}))
-"""
-
-
-def read_cards(page: Page) -> dict[str, dict[str, str | None]]:
-    """Cards in page order: id -> ``value``, ``change`` (None where the card has no such part), whole ``text``."""
-    return page.evaluate(_CARDS)
 
 
 # --- moving controls --------------------------------------------------------------------------------------------------

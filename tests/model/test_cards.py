@@ -36,8 +36,8 @@ def test_four_cards_in_their_order_each_with_its_term_explained():
 def test_spark():
     c = shown(default())
     speed, cost, error, net = (c[key] for key in ORDER)
-    assert (speed.value, speed.unit, speed.tone, speed.word) == ("1\u2009000", "tok/s", "better", "published")
-    assert speed.change.startswith("15.4x vs GPT-5.3-Codex") and holds(speed, "TTFT 0.52 s per call", "quoted 1\u2009000")
+    assert (speed.value, speed.unit, speed.tone, speed.word) == ("1\u202f000", "tok/s", "better", "published")
+    assert speed.change.startswith("15.4x vs GPT-5.3-Codex") and holds(speed, "TTFT 0.52 s per call", "quoted 1\u202f000")
     assert no_figure(cost.value) and cost.tone == "same" and "under Prices" in " ".join((cost.change, *cost.lines))
     assert holds(cost, "provider cost $")
     assert (error.value, error.tone, error.word) == ("44.7 %", "worse", "derived")

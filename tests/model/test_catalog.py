@@ -9,6 +9,7 @@ import pytest
 
 from fastmode.catalog import DATA_DIR, CatalogError, load
 from fastmode.catalog_tables import TABLES
+from fastmode.option_table import preset_table
 
 
 def read(folder, name):
@@ -63,11 +64,50 @@ def problems(folder):
     return error.value.problems
 
 
-# shipped facts
+# shipped facts: each holds for data/ and for data/ with one more row of every common kind
 
 
-def test_spot_values_of_the_shipped_tables():
-    c = load()
+def extend(folder):
+    """One more chip, model, pair of tiers with their presets (one with a published TTFT), preset without a model, and
+    measured row."""
+    add(folder, "hardware", "b200_sxm", id="b900_sxm", label="B900")
+    add(folder, "hardware", "rtx_5090", id="rtx_6090", label="RTX 6090")
+    add(folder, "models", "qwen3-32b", id="qwen9-32b", label="Qwen9 32B")
+    add(folder, "endpoints", "opus-5", id="opus-99", model="Claude Opus 99", ttft_s="")
+    add(folder, "endpoints", "opus-5-fast", id="opus-99-fast", model="Claude Opus 99", same_model_as="opus-99", ttft_s="0.7")
+    # A tier of an endpoint that is no preset.
+    add(folder, "endpoints", "kimi-k2.7-code-highspeed", id="kimi-9-fast", same_model_as="kimi-k2.7-code")
+    own = {"compare_group": "kimi-9", "reference": "kimi-9-fast", "label": "Kimi 9 fast", "order": "904"}
+    add(folder, "presets", "kimi-k2.6-turbo-fireworks", id="kimi-9-fast", **own)
+    group = {"compare_group": "opus-99", "reference": "opus-99"}
+    add(folder, "presets", "opus-5", id="opus-99", label="Opus 99", order="900", hardware="b900_sxm", model="qwen9-32b", **group)
+    add(folder, "presets", "opus-5-fast", id="opus-99-fast", label="Opus 99 fast", order="901", **group)
+    add(folder, "endpoints", "haiku-5.5", id="haiku-9")
+    add(folder, "presets", "haiku-5.5", id="haiku-9", label="Haiku 9", order="902", compare_group="haiku-9", reference="haiku-9")
+    # A smaller sibling, compared on a benchmark that both have.
+    add(folder, "endpoints", "sonnet-4.6", id="sonnet-9")
+    add(folder, "presets", "sonnet-4.6", id="sonnet-9", label="Sonnet 9", order="903")
+    rows = read(folder, "measured")
+    write(folder, "measured", [*rows, {**rows[0], "row_id": "one-more"}])
+
+
+@pytest.fixture(scope="module", params=["shipped", "one more of each"])
+def catalog(request, tmp_path_factory):
+    if request.param == "shipped":
+        return load()
+    folder = tmp_path_factory.mktemp("more") / "data"
+    shutil.copytree(DATA_DIR, folder)
+    extend(folder)
+    return load(folder)
+
+
+def names(rows) -> list[str]:
+    """Index of the rows for which a boolean column is true: what a failing rule prints."""
+    return list(rows.index[rows])
+
+
+def test_spot_values_of_the_shipped_tables(catalog):
+    c = catalog
     assert c.hardware.at["h100_sxm", "memory_bw_tb_s"] == 3.35
     assert c.hardware.at["h100_sxm", "label"] == "H100"
     assert c.hardware.at["cerebras_wse3", "memory_gb"] == 44
@@ -75,65 +115,69 @@ def test_spot_values_of_the_shipped_tables():
     assert c.endpoints.at["gpt-5.3-codex-spark", "terminal_bench_2"] == 58.4
     assert c.endpoints.at["gpt-5.3-codex", "terminal_bench_2"] == 77.3
     assert np.isnan(c.endpoints.at["gpt-5.3-codex-spark", "output_usd_per_mtok"])
-    assert len(c.measured) == 1907 and len(c.quality_pairs) == 247 and len(c.claims) == 80
+    assert len(c.measured) >= 1907 and len(c.quality_pairs) >= 247 and len(c.claims) >= 80
 
 
-def test_the_founding_price_multiple_is_six_on_input_and_output():
-    e = load().endpoints
-    fast, standard = e.loc["opus-4.6-fast"], e.loc["opus-4.6"]
+def test_the_founding_price_multiple_is_six_on_input_and_output(catalog):
+    fast, standard = catalog.endpoints.loc["opus-4.6-fast"], catalog.endpoints.loc["opus-4.6"]
     assert fast["input_usd_per_mtok"] / standard["input_usd_per_mtok"] == 30 / 5 == 6
     assert fast["output_usd_per_mtok"] / standard["output_usd_per_mtok"] == 150 / 25 == 6
 
 
-def test_empty_cells_are_nan_in_numbers_and_blank_in_text():
-    e = load().endpoints
+def test_empty_cells_are_nan_in_numbers_and_blank_in_text(catalog):
+    e = catalog.endpoints
     assert e["output_tok_s"].dtype == np.float64
     assert e.at["opus-4.6", "same_model_as"] == "" and e["notes"].map(type).eq(str).all()
     assert not e.isna().to_numpy()[:, [e.columns.get_loc("status"), e.columns.get_loc("date")]].any()
 
 
-def test_key_value_bytes_follow_from_the_architecture():
-    m = load().models
-    plain = m[m["attention_kind"] == "GQA"]
+def test_key_value_bytes_follow_from_the_architecture(catalog):
+    m = catalog.models
+    plain = m[(m["attention_kind"] == "GQA") & m[["n_kv_heads", "head_dim", "kv_bytes_per_token_bf16"]].notna().all(axis=1)]
     expected = 2 * plain["layers"] * plain["n_kv_heads"] * plain["head_dim"] * 2
-    assert len(plain) == 17
-    assert (plain["kv_bytes_per_token_bf16"] == expected).all()
+    assert len(plain) >= 17
+    assert names(plain["kv_bytes_per_token_bf16"] != expected) == []
+    assert expected[["llama-3.1-70b", "glm-4.7", "mixtral-8x7b"]].tolist() == [327680, 376832, 131072]
 
 
-def test_unshipped_and_consumer_parts_are_behind_all_hardware():
-    h = load().hardware
-    assert set(h.index[h["shown"] == 0]) == {
+def test_unshipped_and_consumer_parts_are_behind_all_hardware(catalog):
+    shown = catalog.hardware["shown"]
+    behind = {
         "rubin_vr200", "mi455x", "tpu_8i", "tpu_8t", "groq3_lpu", "sambanova_sn50", "apple_m4_max", "apple_m3_ultra",
         "rtx_4090", "rtx_5090",
     }  # fmt: skip
+    assert (shown[list(behind)] == 0).all()
+    assert (shown[["h100_sxm", "b200_sxm", "mi300x", "tpu_v7", "groq_lpu_v1", "cerebras_wse3"]] == 1).all()
+    assert names(shown[catalog.presets["hardware"].unique()] == 0) == []
 
 
-def test_accept_length_curves_are_told_apart_by_id():
-    curves = load().accept_length
-    assert curves["id"].nunique() == 14
-    assert curves.groupby("id")["draft_tokens"].apply(list).map(lambda n: n == list(range(1, 9))).all()
+def test_accept_length_curves_are_told_apart_by_id(catalog):
+    drafts = catalog.accept_length.groupby("id")["draft_tokens"].apply(list)
+    assert len(drafts) >= 14
+    assert names(drafts.map(lambda n: n != list(range(1, len(n) + 1)))) == []
+    curves = catalog.accept_length
     mtp = curves[curves["id"] == "deepseek-v4-pro-mtp-on"].set_index("draft_tokens")["mean_accept_length"]
-    assert mtp[1] == 1.79 and mtp[3] == 2.49
+    assert mtp[1] == 1.79 and mtp[3] == 2.49 and list(mtp.index) == list(range(1, 9))
 
 
-def test_every_cited_address_is_listed_in_sources():
-    unlisted = load().sources.query("kind == 'unlisted'")["url"].tolist()
+def test_every_cited_address_is_listed_in_sources(catalog):
+    unlisted = catalog.sources.query("kind == 'unlisted'")["url"].tolist()
     assert unlisted == [], "add these to data/sources.csv"
 
 
 # presets
 
 
-def test_presets_cover_what_the_founding_articles_name():
+def test_presets_cover_what_the_founding_articles_name(catalog):
     named = {
         "opus-4.6", "opus-4.6-fast", "gpt-5.3-codex", "gpt-5.3-codex-spark", "gpt-5.1-codex-mini", "sonnet-seed",
         "haiku-4.5", "gpt-5.2-pro", "gemini-deep-think", "glm-4.7-cerebras", "llama-3.3-70b-groq", "gpt-oss-120b-groq",
     }  # fmt: skip
-    assert named <= set(load().presets.index)
+    assert named <= set(catalog.presets.index)
 
 
-def test_founding_presets_state_the_agreed_stand_ins():
-    p = load().presets
+def test_founding_presets_state_the_agreed_stand_ins(catalog):
+    p = catalog.presets
     where = ["reference", "model", "hardware", "n_chips", "weight_precision", "batch_size"]
     assert p.loc["opus-4.6", where].tolist() == ["opus-4.6", "kimi-k2", "b200_sxm", 8, "fp8", 64]
     assert p.loc["opus-4.6-fast", where].tolist() == ["opus-4.6", "kimi-k2", "b200_sxm", 8, "fp8", 4]
@@ -143,81 +187,66 @@ def test_founding_presets_state_the_agreed_stand_ins():
     assert p.loc["opus-4.6-fast", ["ttft_s", "handshake_s"]].tolist() == [1.0, 0.1]
 
 
-def test_stand_ins_of_closed_models_are_marked_assumed_and_unknown_models_have_none():
-    p = load().presets
-    unknown = p["model"] == ""
-    assert set(p.index[unknown]) == {"haiku-4.5", "haiku-5.5", "gemini-deep-think", "gpt-5.2-pro"}
-    assert (p.loc[(p["closed"] == 1) & ~unknown, "standin_basis"] == "assumed").all()
-    assert (p.loc[p["closed"] == 0, "standin_basis"] == "vendor").all()
+def test_stand_ins_of_closed_models_are_marked_assumed_and_unknown_models_have_none(catalog):
+    p = catalog.presets
+    assert (p.loc[["haiku-4.5", "haiku-5.5", "gemini-deep-think", "gpt-5.2-pro"], ["model", "standin_basis"]] == "").all(axis=None)
+    assert names((p["closed"] == 1) & (p["model"] != "") & (p["standin_basis"] != "assumed")) == []
+    assert p.loc[["opus-4.6", "gpt-5.3-codex-spark"], "standin_basis"].tolist() == ["assumed", "assumed"]
+    assert p.loc[["glm-4.7-zai", "gpt-oss-120b-groq", "llama-3.1-8b-cerebras"], "standin_basis"].eq("vendor").all()
 
 
-def test_presets_name_exactly_the_unpublished_prices_speeds_and_ttft():
-    c = load()
-    for column in ("input_usd_per_mtok", "output_usd_per_mtok", "output_tok_s", "ttft_s"):
-        said = c.presets["missing"].str.split(";").map(lambda names, column=column: column in names)
-        assert said.equals(c.endpoints.loc[c.presets.index, column].isna()), column
+def test_unpublished_figures_of_the_founding_systems_stay_unpublished(catalog):
+    e = catalog.endpoints
+    price = ["input_usd_per_mtok", "output_usd_per_mtok"]
+    assert e.loc["gpt-5.3-codex-spark", price].isna().all()
+    assert e.loc["gemini-deep-think", [*price, "output_tok_s", "ttft_s"]].isna().all()
+    assert e.loc[["haiku-4.5", "gpt-5.2-pro"], "output_tok_s"].isna().all()
 
 
-def test_unpublished_figures_of_the_founding_systems_stay_unpublished():
-    missing = load().presets["missing"].str.split(";").map(set)
-    assert {"input_usd_per_mtok", "output_usd_per_mtok"} < missing["gpt-5.3-codex-spark"]
-    assert {"input_usd_per_mtok", "output_usd_per_mtok", "output_tok_s", "ttft_s"} == missing["gemini-deep-think"]
-    assert "output_tok_s" in missing["haiku-4.5"] and "output_tok_s" in missing["gpt-5.2-pro"]
-
-
-def test_a_published_ttft_is_used_with_its_own_basis():
-    c = load()
-    published = c.endpoints.loc[c.presets.index, "ttft_s"].dropna()
-    assert set(published.index) == {
-        "opus-5-fast", "sonnet-4.6", "gemini-3-flash", "llama-3.3-70b-groq", "llama-3.3-70b-specdec-groq",
-        "llama-3.1-8b-groq",
+def test_a_published_ttft_wins_over_the_assumed_one(catalog):
+    used = pd.Series(preset_table(catalog).ttft_s, catalog.presets.index)
+    published = catalog.endpoints.loc[catalog.presets.index, "ttft_s"]
+    wanted = published.fillna(catalog.presets["ttft_s"])
+    assert names((used != wanted) & ~(used.isna() & wanted.isna())) == []
+    shipped = {
+        "opus-5-fast": 4.1, "sonnet-4.6": 1.207, "gemini-3-flash": 0.5, "llama-3.3-70b-groq": 0.15,
+        "llama-3.3-70b-specdec-groq": 0.1, "llama-3.1-8b-groq": 0.05, "gpt-5.3-codex-spark": 0.5, "opus-4.6": 1.0,
     }  # fmt: skip
-    assert c.presets.loc[published.index, "ttft_s"].equals(published)
-    assert (c.presets.loc[published.index, "ttft_basis"] == c.endpoints.loc[published.index, "basis"]).all()
+    assert used[list(shipped)].to_dict() == shipped
+    assert used.get("opus-99-fast", 0.7) == 0.7
 
 
-def test_error_odds_use_one_benchmark_that_both_endpoints_have():
-    c = load()
-    used = c.presets[c.presets["benchmark"] != ""]
-    assert set(used.index) == {"gpt-5.3-codex-spark", "gpt-5.1-codex-mini", "sonnet-4.6", "gemini-3-flash"}
+def test_error_odds_use_one_benchmark_that_both_endpoints_have(catalog):
+    used = catalog.presets[catalog.presets["benchmark"] != ""]
+    assert used.loc[["gpt-5.3-codex-spark", "gpt-5.1-codex-mini", "sonnet-4.6"], "benchmark"].eq("terminal_bench_2").all()
+    assert used.at["gemini-3-flash", "benchmark"] == "swe_bench_verified"
     for name, row in used.iterrows():
-        assert c.endpoints.loc[[name, row["reference"]], row["benchmark"]].notna().all()
-        assert c.endpoints.at[name, "same_model_as"] == ""
+        assert catalog.endpoints.loc[[name, row["reference"]], row["benchmark"]].notna().all(), name
+        assert catalog.endpoints.at[name, "same_model_as"] == "", name
 
 
-def test_a_group_has_one_reference_and_it_is_its_own():
-    p = load().presets
-    assert (p.groupby("compare_group")["reference"].nunique() == 1).all()
-    assert (p.loc[p["reference"], "reference"].to_numpy() == p["reference"].to_numpy()).all()
+def test_a_group_has_one_reference_and_it_is_its_own(catalog):
+    p = catalog.presets
+    assert names(p.groupby("compare_group")["reference"].nunique() != 1) == []
+    assert names(p["reference"] != p.loc[p["reference"], "reference"].to_numpy()) == []
 
 
-def test_same_weights_stay_in_one_group():
-    c = load()
-    same = c.endpoints.loc[c.presets.index, "same_model_as"]
-    same = same[same != ""]
-    groups = c.presets["compare_group"]
-    assert (groups[same.index].to_numpy() == groups[same].to_numpy()).all()
+def test_same_weights_stay_in_one_group(catalog):
+    groups = catalog.presets["compare_group"]
+    same = catalog.endpoints.loc[groups.index, "same_model_as"]
+    same = same[same.isin(groups.index)]
+    apart = names(groups[same.index] != groups[same].to_numpy())
+    assert apart == [], "these presets are in another compare_group than the preset their endpoint's same_model_as names"
+    assert same["opus-4.6-fast"] == "opus-4.6" and same["glm-4.7-cerebras"] == "glm-4.7-zai"
 
 
 # profiles
 
 
-def test_the_default_profile_is_the_assumptions_themselves():
-    c = load()
-    assert c.profiles["order"].idxmin() == "issue" and len(c.profiles) == 11
-    assert set(c.profile_values["profile"]) == set(c.profiles.index) - {"issue"}
-
-
-def test_profile_values_lie_on_the_grid_of_their_field():
-    c = load()
-    for _, row in c.profile_values[c.profile_values["field"] != "task_family"].iterrows():
-        field, value = c.assumptions.loc[row["field"]], float(row["value"])
-        assert field["min"] <= value <= field["max"], (row["profile"], row["field"])
-        if field["grid"].startswith("step:"):
-            steps = (value - field["min"]) / float(field["grid"].removeprefix("step:"))
-            assert abs(steps - round(steps)) < 1e-9, (row["profile"], row["field"])
-        elif field["grid"]:
-            assert value in [float(v) for v in field["grid"].split(";")], (row["profile"], row["field"])
+def test_the_default_profile_is_the_assumptions_themselves(catalog):
+    assert catalog.profiles["order"].idxmin() == "issue" and len(catalog.profiles) >= 11
+    changing = set(catalog.profile_values["profile"])
+    assert "issue" not in changing and len(changing) >= 10
 
 
 # one row, no code
@@ -241,13 +270,6 @@ def test_one_row_each_adds_an_endpoint_and_its_preset(folder):
     add(folder, "presets", "opus-4.6", id="opus-9", label="Opus 9", compare_group="opus-9", reference="opus-9")
     c = load(folder)
     assert c.endpoints.at[c.presets.loc["opus-9"].name, "output_tok_s"] == 90
-
-
-def test_files_written_later_may_be_absent(folder):
-    for name in [name for name, table in TABLES.items() if table.optional]:
-        (folder / f"{name}.csv").unlink(missing_ok=True)
-    c = load(folder)
-    assert len(c.assumptions) == 0 and "default" in c.assumptions.columns
 
 
 # refusals
@@ -289,6 +311,9 @@ H100, SPARK = row_of("hardware", "h100_sxm"), row_of("presets", "gpt-5.3-codex-s
         ("profile_values", 2, {"profile": "nobody"}, "row 2, column profile: expected a known id of profiles.csv"),
         ("profile_values", 2, {"field": "mood"}, "data/profile_values.csv, row 2, column field: expected one of"),
         ("profile_values", 2, {"value": "soon"}, "row 2, column value: expected a number between low and high"),
+        ("profile_values", 2, {"value": "300.5"},
+         "row 2, column value: expected between 0 and 36000 on the grid step:1 of assumptions.csv, got '300.5'"),
+        ("presets", SPARK, {"batch_size": "17"}, f"row {SPARK}, column batch_size: expected between 1 and 512 on the grid"),
         ("profile_values", 2, {"basis": "derived", "source_url": ""}, "row 2, column source_url: expected an address"),
         ("measured", 2, {"model_id": "gpt-2"}, "row 2, column model_id: expected a known id of models.csv"),
         ("measured", 2, {"source_name": "hearsay"}, "column source_name: expected a known title of sources.csv"),
@@ -321,10 +346,9 @@ def test_assumptions_keep_their_own_limits(folder, cells, column):
 
 
 def test_an_assumption_may_have_a_word_as_default(folder):
-    fields = {row["field"] for row in read(folder, "profile_values")}
-    word = assumption_row(name="engine", default="vllm", low="", high="", min="", max="", grid="")
-    write(folder, "assumptions", [*(assumption_row(name=name) for name in fields), word])
-    assert load(folder).assumptions.at["engine", "default"] == "vllm"
+    word = assumption_row(name="dialect", default="vllm", low="", high="", min="", max="", grid="")
+    write(folder, "assumptions", [*read(folder, "assumptions"), word])
+    assert load(folder).assumptions.at["dialect", "default"] == "vllm"
 
 
 @pytest.mark.parametrize(
@@ -346,24 +370,26 @@ def test_a_missing_file_a_bare_header_and_a_ragged_row_are_refused(folder):
     (folder / "profiles.csv").unlink()
     lines = (folder / "claims.csv").read_text("utf-8").splitlines()
     (folder / "claims.csv").write_text(lines[0] + "\n", "utf-8")
+    short = len(read(folder, "quality_tier_steps")) + 2
     with open(folder / "quality_tier_steps.csv", "a", encoding="utf-8") as file:
         file.write("coding,1\n")
     found = "\n".join(problems(folder))
     assert "data/profiles.csv: cannot be read (No such file or directory)" in found
     assert "data/claims.csv: has a header but no rows" in found
-    assert "data/quality_tier_steps.csv, row 7: expected 7 cells, got 2" in found
+    assert f"data/quality_tier_steps.csv, row {short}: expected 7 cells, got 2" in found
 
 
 def test_blank_lines_do_not_shift_row_numbers(folder):
     lines = (folder / "hardware.csv").read_text("utf-8").splitlines()
     (folder / "hardware.csv").write_text("\n".join([lines[0], "", *lines[1:], lines[1]]) + "\n", "utf-8")
-    assert problems(folder)[0] == f"data/hardware.csv, row {len(lines) + 2}, column id: 'a100_80_sxm' occurs twice"
+    first = lines[1].split(",")[0]
+    assert problems(folder)[0] == f"data/hardware.csv, row {len(lines) + 2}, column id: {first!r} occurs twice"
 
 
 def test_only_the_first_twenty_problems_are_listed(folder):
     rows = read(folder, "claims")
     write(folder, "claims", [row | {"claim": ""} for row in rows])
-    with pytest.raises(CatalogError, match="and 60 more") as error:
+    with pytest.raises(CatalogError, match=f"and {len(rows) - 20} more") as error:
         load(folder)
     assert len(error.value.problems) == 20
     assert error.value.problems[0] == "data/claims.csv, row 2, column claim: expected a text, got nothing"

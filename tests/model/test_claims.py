@@ -9,7 +9,7 @@ import pytest
 
 from fastmode import link
 from fastmode.catalog import DATA_DIR, load
-from fastmode.claims import COLUMNS, OUTSIDE, UNTESTED, VERDICT_WORDS, VERDICTS, claims_table
+from fastmode.claims import COLUMNS, OUTSIDE, UNTESTED, VERDICT_WORDS, VERDICTS, Finding, claims_table
 from fastmode.cli import main
 
 COMPUTED = ["C01", "C02", "C03", "C15", "C16", "C17", "C68", "C69"]
@@ -61,6 +61,12 @@ def test_verdicts_and_kinds_are_the_agreed_words(shipped):
     assert set(shipped["kind"]) == {"data", "model", "none"}
 
 
+def test_a_finding_has_one_of_the_verdict_words():
+    assert [Finding(word).verdict for word in VERDICT_WORDS] == list(VERDICT_WORDS)
+    with pytest.raises(ValueError, match="not a verdict: 'true'"):
+        Finding("true")
+
+
 def test_five_claims_are_outside_scope_and_the_rest_without_a_function_untested(shipped):
     assert list(shipped.index[shipped["verdict"] == OUTSIDE]) == ["C53", "C67", "C73", "C74", "C75"]
     assert (shipped["verdict"] == UNTESTED).sum() == 80 - 5 - len(COMPUTED)
@@ -77,7 +83,7 @@ def test_five_claims_are_outside_scope_and_the_rest_without_a_function_untested(
         ("C15", "partly supported", "data", 1000.0, "tok/s", np.nan, np.nan),
         ("C16", "partly supported", "data", 1000 / 65, "x", np.nan, np.nan),
         ("C17", "partly supported", "data", 1000 / 170, "x", np.nan, np.nan),
-        # Section 4 of the specification: +29.4 % and -5.2 %.
+        # The worked examples have +29.4 % and -5.2 % at an escape factor of 3 (OMEGA in test_productivity_examples).
         ("C69", "partly supported", "model", 29.376, "%", -5.164, 29.376),
     ],
 )
@@ -104,8 +110,8 @@ def test_basis_names_the_rows(shipped):
     assert shipped.loc["C01", "basis"] == (
         "The vendor states 2.5x; measured: Claude Opus 5 fast at 103 tok/s, 1.58x the 65 tok/s of Claude Opus 4.6 standard."
     )
-    assert shipped.loc["C15", "basis"] == "GPT-5.3-Codex-Spark: 1\u2009000 tok/s (published)."
-    assert shipped.loc["C17", "basis"] == "1\u2009000 tok/s (published) over 170 tok/s (reported)."
+    assert shipped.loc["C15", "basis"] == "GPT-5.3-Codex-Spark: 1\u202f000 tok/s (published)."
+    assert shipped.loc["C17", "basis"] == "1\u202f000 tok/s (published) over 170 tok/s (reported)."
     assert "+29 % if errors rise by 20 points, -5.2 % if by 20 %" in shipped.loc["C69", "basis"]
 
 
@@ -181,7 +187,7 @@ def test_an_unknown_speed_leaves_what_rests_on_it_untested(shipped, table_with):
     ("factor", "verdict", "points", "times"), [("0", "contradicted", -7.9, -20.4), ("15", "supported", 69.8, 11.3)]
 )
 def test_the_cost_of_an_escaped_error_decides_the_founding_trade(shipped, table_with, factor, verdict, points, times):
-    # The table of escape factors in the specification gives the changes, whole wait divided by six.
+    # The rows of these escape factors in OMEGA of test_productivity_examples, whole wait divided by six.
     table = table_with("assumptions", "escape_factor", default=factor, low="0")
     assert moved(shipped, table) == ["C68", "C69"]
     assert table.loc["C69", "verdict"] == verdict

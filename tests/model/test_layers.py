@@ -12,15 +12,16 @@ ROOT = Path(__file__).resolve().parents[2]
 
 # Module or package of fastmode -> what it may import from fastmode. A package's own modules may import each other.
 # A new module gets a row here first: that is where its place in the house is decided.
-BASE = {"catalog", "i18n"}
+BASE = {"catalog", "i18n", "units"}
 PARTS = BASE | {"scenario", "serving", "economics", "quality", "productivity"}
-SPINE = PARTS | {"link", "option_table", "evaluate"}
+SPINE = PARTS | {"link", "option_table", "side", "evaluate"}
 VIEWS = SPINE | {"sweep", "uncertainty", "strategies", "explain", "predict", "productivity_csv"}
 WORDS = {"format", "verdict", "cards", "feasible", "together", "picture"}
 MODEL = VIEWS | WORDS | {"calibration", "validation", "claims"}
 ALLOWED = {
     "fastmode": set(),
     "i18n": set(),
+    "units": set(),
     "catalog_schema": {"i18n"},
     "catalog_tables": {"catalog_schema"},
     "catalog": {"i18n", "catalog_schema", "catalog_tables"},
@@ -34,7 +35,8 @@ ALLOWED = {
     "productivity_csv": BASE | {"productivity"},
     "predict": BASE | {"serving"},
     "option_table": BASE | {"scenario", "serving", "quality"},
-    "evaluate": PARTS | {"option_table"},
+    "side": PARTS | {"option_table"},
+    "evaluate": PARTS | {"option_table", "side"},
     "sweep": SPINE | {"uncertainty"},
     "uncertainty": SPINE,
     "strategies": SPINE | {"uncertainty", "format"},

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from fastmode.link import MAX_QUERY_CHARACTERS, MAX_SHOWN_CHARACTERS, from_query, to_params, to_query
+from fastmode.link import MAX_QUERY_CHARACTERS, MAX_SHOWN_CHARACTERS, from_query, parse, to_params, to_query
 from fastmode.scenario import Scenario, all_fields, default, expand_preset, expand_profile, snap
 
 FIELDS = all_fields()
@@ -150,7 +150,7 @@ def test_an_unusable_value_leaves_what_the_preset_says():
 def test_an_unknown_choice_names_some_that_exist():
     scenario, ignored = from_query("hw=abacus")
     assert scenario == DEFAULT
-    assert ignored[0].reason.startswith("not one of the choices (a100_80_sxm, h100_sxm")
+    assert ignored[0].reason.startswith("not one of the 32 choices, such as a100_80_sxm, h100_sxm")
 
 
 def test_unknown_and_repeated_keys_are_reported():
@@ -160,7 +160,7 @@ def test_unknown_and_repeated_keys_are_reported():
 
 
 def test_how_a_page_is_looked_at_is_no_input():
-    assert from_query("x=batch&all=1&present=1&embed=true&embed_options=dark_theme") == (DEFAULT, [])
+    assert from_query("x=batch&all=1&points=false&embed=true&embed_options=dark_theme") == (DEFAULT, [])
 
 
 def test_an_empty_optional_value_means_as_published():
@@ -218,3 +218,27 @@ def test_hostile_text_never_raises(text):
 @given(PAIRS)
 def test_encoded_hostile_pairs_never_raise(pairs):
     usable(*from_query("https://fastmode.example/?" + urlencode(pairs, errors="replace")))
+
+
+def test_a_near_miss_names_the_choice_that_was_meant():
+    _scenario, ignored = from_query("preset=opus-46-fast")
+    assert "opus-4.6-fast" in ignored[0].reason
+
+
+def test_only_an_address_is_cut_at_its_question_mark():
+    scenario, ignored = from_query("preset=opus-4.6-fast&w=1?2")
+    assert scenario.preset == "opus-4.6-fast" and [i.key for i in ignored] == ["w"]
+    assert from_query("https://example.org/trade_offs?b=8#top")[0].batch_size == 8.0
+    assert from_query("b=8#top") == from_query("b=8")
+
+
+def test_only_plain_numbers_are_numbers():
+    for text in ("1_6", "\uff11\uff16", "0x10", "1,6"):
+        _scenario, ignored = from_query({"b": text})
+        assert ignored and "not a number" in ignored[0].reason, text
+
+
+def test_a_label_wins_over_an_equal_id():
+    f = all_fields()["hardware"]
+    twisted = replace(f, choices=(("b200_sxm", "B200"), ("other", "b200_sxm")))
+    assert parse(twisted, "b200_sxm") == ("other", "")

@@ -52,7 +52,7 @@ def test_correction_share_of_the_default_task():
 
 
 def test_waiting_reviewing_and_correcting_shares_of_the_default_set():
-    # Section 4: all waiting 20 %, all reviewing 34 %, escaped errors 35 points of the correction.
+    # All waiting 20 %, all reviewing 34 %, escaped errors 35 points of the correction.
     result = task(DEFAULT)
     shares = [result.attempts * result.lost_s, result.attempts * result.review_s, result.escaped_s]
     assert [round(100 * float(part / result.time_per_task_s)) for part in shares] == [20, 34, 35]

@@ -198,6 +198,24 @@ def test_row_with_surplus_cells_is_refused_alone(tmp_path):
     assert table.loc[0, OUT].isna().all()
 
 
+@pytest.mark.parametrize("header_end", ["", ",", ",,"])
+def test_trailing_commas_shift_nothing(tmp_path, header_end):
+    header, *rows = lines_of(PATH)
+    text = "\n".join([header + header_end, *(row + ",," for row in rows)])
+    run(written(tmp_path, text), tmp_path / "out.csv")
+    table = pd.read_csv(tmp_path / "out.csv")
+    np.testing.assert_allclose(table[OUT], EXAMPLES[OUT], rtol=0, atol=1e-6)
+    assert set(table["status"]) == {"ok"}
+
+
+def test_every_column_given_twice_is_named(tmp_path):
+    header, first = lines_of(PATH)[:2]
+    text = f"{header}, speed ,loc\n{first},1,2\n"
+    with pytest.raises(ValueError, match="speed, loc: column appears more than once"):
+        run(written(tmp_path, text), tmp_path / "out.csv")
+    assert not (tmp_path / "out.csv").exists()
+
+
 def test_header_alone_gives_a_header(tmp_path):
     run(written(tmp_path, lines_of(PATH)[0] + "\n"), tmp_path / "out.csv")
     assert lines_of(tmp_path / "out.csv") == [lines_of(PATH)[0] + ",status"]
@@ -210,10 +228,21 @@ def test_header_alone_gives_a_header(tmp_path):
         ("\n\n", "utf-8", "the file is empty"),
         ("example\na\x00b\n", "utf-8", "not a text file in UTF-8"),
         ("example\n" + "a" * 200_000, "utf-8", "not a CSV file"),
+        ('example\n"a\nb\n', "utf-8", "not a CSV file"),
+        ("example;n_in\na;1\n", "utf-8", "columns seem to be separated by ';', commas are expected"),
         ("example,caf\u00e9\n", "latin-1", "not a text file in UTF-8"),
         ("example,n_in\n", "utf-16", "not a text file in UTF-8"),
     ],
-    ids=["empty", "blank lines", "binary", "endless cell", "other encoding", "two bytes a character"],
+    ids=[
+        "empty",
+        "blank lines",
+        "binary",
+        "endless cell",
+        "open quote",
+        "semicolons",
+        "other encoding",
+        "two bytes a character",
+    ],
 )
 def test_unreadable_file_is_refused_with_its_reason(tmp_path, text, encoding, reason):
     path = written(tmp_path, text, encoding)

@@ -1,4 +1,4 @@
-"""Published figures of the net productivity model: worked examples, tables and break-evens."""
+"""Stored figures of the net productivity model: worked examples, tables and break-evens."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +15,7 @@ DEFAULT = task_inputs(EXAMPLES.iloc[0])
 SPARK = task_inputs(EXAMPLES[EXAMPLES["example"].str.startswith("I ")].iloc[0])
 SETS = task_inputs(EXAMPLES.iloc[:3])  # default, favours speed, favours accuracy
 
-# Section 4, default set with the escape factor varied; changes of time in percent, waits in seconds.
+# Default set with the escape factor varied; changes of time in percent, waits in seconds.
 OMEGA = pd.DataFrame(
     [
         (0, 1002, 3.89, 4.2, -7.9, 115, -9.1, -20.4, 22, 0.1, 0.0),
@@ -33,7 +33,7 @@ OMEGA = pd.DataFrame(
 )  # fmt: skip
 BY_OMEGA = replace(DEFAULT, escape_factor=OMEGA["omega"])
 
-# Section 4, break-even extra error in points, default set, whole wait divided by k; 75 stands for "any".
+# Break-even extra error in points, default set, whole wait divided by k; 75 stands for "any".
 ANY = 75.0
 WAITS = [10, 60, 205, 600, 1200, 3600]
 SPEED_UPS = [1.5, 2, 2.5, 4, 6, 10, 15, np.inf]
@@ -104,7 +104,7 @@ def test_table_of_escape_factors_0_to_15(column, found, decimals):
 
 
 @pytest.mark.parametrize(
-    ("error", "faster", "published"),
+    ("error", "faster", "stored"),
     [
         (lambda e: e + 0.2, tokens_faster, [37.3, 2.5, 35.3]),
         (lambda e: e + 0.2, whole_wait_faster, [29.4, -33.2, 35.2]),
@@ -112,9 +112,9 @@ def test_table_of_escape_factors_0_to_15(column, found, decimals):
         (lambda e: e * 1.2, whole_wait_faster, [-5.2, -42.3, 17.2]),
     ],
 )
-def test_claim_table_of_the_three_assumption_sets(error, faster, published):
+def test_claim_table_of_the_three_assumption_sets(error, faster, stored):
     found = change_percent(faster(SETS, 6), SETS, error_rate=error(SETS.error_rate))
-    np.testing.assert_allclose(found, published, rtol=0, atol=0.05001)
+    np.testing.assert_allclose(found, stored, rtol=0, atol=0.05001)
 
 
 def test_waits_above_which_six_times_faster_pays_in_the_three_sets():

@@ -1,4 +1,4 @@
-"""The twelve properties of section 6 of the net productivity model, over the whole range of inputs."""
+"""Twelve properties of the net productivity model, over the whole range of inputs; a test's name starts with its number."""
 
 from dataclasses import replace
 
@@ -47,7 +47,7 @@ TASKS = st.builds(
     baseline_s=number(60, 2e4),
     baseline_error=probability,
 )
-# Fields that property 11 multiplies by a constant, and those it divides.
+# Fields that stretching every time multiplies by a constant, and those it divides.
 TIMES = (
     "theta_s", "kappa_s", "ttft_s", "handshake_s", "start_delay_s", "tool_time_s", "prompt_time_s", "reprompt_time_s",
     "fix_time_s", "baseline_s", "resume_s",

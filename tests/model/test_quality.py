@@ -15,9 +15,7 @@ from fastmode.quality import (
     acceptance_error,
     benchmark_odds_ratio,
     beta,
-    distilled_error,
     error_from_odds_ratio,
-    from_odds,
     odds,
 )
 
@@ -62,15 +60,8 @@ def test_odds_of_hand_computed_errors():
     np.testing.assert_allclose(odds([0, 0.2, 0.25, 0.5, 0.8]), [0, 0.25, 1 / 3, 1, 4])
 
 
-def test_certain_error_has_infinite_odds_and_comes_back():
+def test_certain_error_has_infinite_odds():
     assert np.isinf(odds(1.0))
-    assert from_odds(np.inf) == 1 and from_odds(0) == 0
-
-
-@PROPERTY
-@given(probability)
-def test_odds_and_back(error):
-    assert from_odds(odds(error)) == pytest.approx(error, abs=1e-15)
 
 
 def test_spark_error_from_its_terminal_bench_scores():
@@ -118,29 +109,22 @@ def test_unknown_ratio_gives_an_unknown_error():
 
 
 @PROPERTY
-@given(probability, st.floats(0, 2))
-def test_full_model_keeps_its_error_exactly(error, slope):
-    assert distilled_error(error, 1, slope) == error
+@given(probability)
+def test_full_model_keeps_its_error_exactly(error):
+    assert error_from_odds_ratio(error, 1) == error
 
 
-def test_distilled_error_of_a_hand_computed_student():
-    # odds 1/3 x 16^0.5 = 4/3, error 4/7.
-    assert distilled_error(0.25, 16, 0.5) == pytest.approx(4 / 7)
+def test_error_of_a_hand_computed_student():
+    # A student of a 16th of the size at a slope of 0.5: odds 1/3 x 16^0.5 = 4/3, error 4/7.
+    assert error_from_odds_ratio(0.25, 16**0.5) == pytest.approx(4 / 7)
 
 
 def test_halving_multiplies_the_odds_by_the_published_ratio():
-    found = odds(distilled_error(0.25, 2, beta("coding", CATALOG, 5).value)) / odds(0.25)
-    assert found == pytest.approx(1.3181, abs=1e-4)
+    assert 2 ** beta("coding", CATALOG, 5).value == pytest.approx(1.3181, abs=1e-4)
 
 
-@PROPERTY
-@given(st.floats(0.01, 0.99), st.floats(1, 100), st.floats(1.01, 10), st.floats(0.05, 1))
-def test_smaller_students_make_more_errors(error, r, factor, slope):
-    assert distilled_error(error, r * factor, slope) > distilled_error(error, r, slope)
-
-
-def test_distilled_error_broadcasts():
-    assert distilled_error(np.array([[0.1], [0.3]]), np.array([1, 2, 4]), 0.4).shape == (2, 3)
+def test_odds_ratio_broadcasts():
+    assert error_from_odds_ratio(np.array([[0.1], [0.3]]), np.array([1, 2, 4])).shape == (2, 3)
 
 
 def test_acceptance_takes_24_points_off():
@@ -184,8 +168,7 @@ def test_agentic_slope_spreads_the_median_tier_step_over_its_assumed_size():
 
 def test_agentic_student_of_one_step_has_the_median_odds_ratio():
     step = 4.0
-    found = odds(distilled_error(0.25, step, beta("agentic", CATALOG, step).value)) / odds(0.25)
-    assert found == pytest.approx(1.547)
+    assert step ** beta("agentic", CATALOG, step).value == pytest.approx(1.547)
 
 
 def test_agentic_slope_stays_within_its_band_for_any_step():

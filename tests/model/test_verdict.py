@@ -82,7 +82,7 @@ def test_what_cannot_be_served_has_no_verdict_but_a_reason():
 
 def test_a_reference_that_cannot_be_evaluated_is_named():
     v = verdict(of("opus-4.6-fast", reference="haiku-4.5"))
-    assert v.finding.startswith("No verdict: Haiku 4.5 cannot be evaluated (speed not published")
+    assert v.finding.startswith("No verdict: the reference Haiku 4.5 has no speed to compare with (speed not published);")
 
 
 def test_an_option_compared_with_itself():
@@ -99,7 +99,7 @@ def test_the_same_time_is_said_so():
 
 def test_an_unpublished_price_leaves_money_open():
     v = verdict(of("gpt-5.3-codex-spark", "voice", error=0.0))
-    assert v.change < 0 and "price is not published" in v.threshold
+    assert v.change < 0 and "open: price not published" in v.threshold
 
 
 def test_never_and_always():
@@ -169,3 +169,13 @@ def test_every_hardware_gets_a_verdict_or_a_reason(preset):
         v = verdict(of(preset, hardware=hardware, n_chips=0), edited=True)
         assert v.finding.startswith("No verdict: ") == math.isnan(v.change)
         assert "nan" not in v.text and "()" not in v.text
+
+
+def test_a_verdict_says_where_its_speeds_are_not_published():
+    both = verdict(of("gpt-6.1-sol-ultrafast"))
+    assert both.why.startswith("By the model it writes") and "Neither speed is published" in both.caveat
+    assert "up to 8x" in both.caveat
+    mixed = verdict(of("glm-4.7-cerebras"))
+    assert mixed.why.startswith("By the model it writes") and "mixes both" in mixed.caveat
+    founding = verdict(default())
+    assert founding.why.startswith("It writes") and "published" not in founding.caveat
