@@ -5,11 +5,8 @@ One row out per row in, in the same order; a row that cannot be predicted says w
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 import re
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from fastmode.csv_file import read_csv
 from fastmode.i18n import _
 from fastmode.serving import PRECISIONS, Service, ServingConfig, accept_curves, engine_code, precision_code, serve
 from fastmode.serving.tables import tables
@@ -33,7 +31,6 @@ MS_PER_S = 1e3
 PURE_DECODE = "A"
 _NO_DRAFT = frozenset({"", "none", "no", "off", "0", "false", "nan"})
 _ENDLESS_TOKENS = 1e9
-_MOST_CONCURRENT = 100_000.0  # offered requests; `batch_size` in data/assumptions.csv bounds running sequences only
 # Column of the file -> field of data/assumptions.csv whose highest value is allowed here too.
 _LIMIT_OF = {
     "n_chips": "n_chips", "tp": "tp", "pp": "pp", "dp": "dp", "ep": "ep", "input_tokens": "n_in", "output_tokens": "n_in",
@@ -55,7 +52,7 @@ def predict(frame: pd.DataFrame, catalog: Catalog) -> pd.DataFrame:
     fresh = cells.number("input_tokens", 0.0, most["input_tokens"])
     output = cells.number("output_tokens", 1.0, most["output_tokens"], empty=np.nan)
     name = "concurrency" if "concurrency" in frame.columns else "concurrency_or_batch"
-    concurrency = cells.number(name, 1.0, _MOST_CONCURRENT)
+    concurrency = cells.number(name, 1.0, float(catalog.serving_constants.at["most_concurrent", "value"]))
     layout = {
         column: cells.number(column, 0.0, most[column], empty=0.0, whole=True) for column in ("tp", "pp", "dp", "ep")
     }
@@ -123,7 +120,7 @@ def main_predict(in_path: str | os.PathLike[str], out_path: str | os.PathLike[st
     """
     from fastmode import catalog
 
-    frame, too_long = _read(Path(in_path))
+    frame, too_long = read_csv(Path(in_path))
     missing = [column for column in (*IDENTITIES, "input_tokens") if column not in frame.columns]
     if not {"concurrency", "concurrency_or_batch"} & set(frame.columns):
         missing.append("concurrency")
@@ -137,41 +134,6 @@ def main_predict(in_path: str | os.PathLike[str], out_path: str | os.PathLike[st
     except OSError as error:
         message = _("cannot write {path}: {reason}").format(path=out_path, reason=error.strerror or error)
         raise ValueError(message) from error
-
-
-def _read(path: Path) -> tuple[pd.DataFrame, np.ndarray]:
-    """All cells as text, and which rows hold more cells than the header. Raises ValueError when unusable.
-
-    Surplus cells without text are dropped: spreadsheets end rows with commas. The same reader is in productivity_csv.py.
-    """
-    try:
-        with open(path, newline="", encoding="utf-8-sig") as file:
-            text = file.read()
-    except OSError as error:
-        raise ValueError(_("cannot read {path}: {reason}").format(path=path, reason=error.strerror or error)) from error
-    except UnicodeDecodeError as error:
-        raise ValueError(_("cannot read {path}: not a text file in UTF-8").format(path=path)) from error
-    if "\0" in text:  # valid UTF-8, but no spreadsheet or editor writes it
-        raise ValueError(_("cannot read {path}: not a text file in UTF-8").format(path=path))
-    first = re.sub(r'"[^"]*("|$)', "", next((line for line in text.splitlines() if line.strip()), ""))
-    if first.count(";") > first.count(","):
-        message = _("cannot read {path}: columns seem to be separated by ';', commas are expected")
-        raise ValueError(message.format(path=path))
-    try:  # strict: a quote that is never closed would take the rest of the file into one cell
-        rows = [row for row in csv.reader(io.StringIO(text, newline=""), strict=True) if row]
-    except csv.Error as error:
-        raise ValueError(_("cannot read {path}: not a CSV file ({reason})").format(path=path, reason=error)) from error
-    if not rows:
-        raise ValueError(_("cannot read {path}: the file is empty").format(path=path))
-    header, body = [name.strip() for name in rows[0]], rows[1:]
-    width = len(header)
-    twice = [name for name, count in Counter(header).items() if name and count > 1]
-    if twice:
-        message = _("cannot read {path}: {column}: column appears more than once")
-        raise ValueError(message.format(path=path, column=", ".join(twice)))
-    too_long = np.array([any(cell.strip() for cell in row[width:]) for row in body], dtype=bool)
-    cells = [row[:width] + [""] * (width - len(row)) for row in body]
-    return pd.DataFrame(cells, columns=header, dtype=object), too_long
 
 
 class _Cells:

@@ -77,16 +77,16 @@ def extend(folder):
     add(folder, "endpoints", "opus-5-fast", id="opus-99-fast", model="Claude Opus 99", same_model_as="opus-99", ttft_s="0.7")
     # A tier of an endpoint that is no preset.
     add(folder, "endpoints", "kimi-k2.7-code-highspeed", id="kimi-9-fast", same_model_as="kimi-k2.7-code")
-    own = {"compare_group": "kimi-9", "reference": "kimi-9-fast", "label": "Kimi 9 fast", "order": "904"}
+    own = {"compare_group": "kimi-9", "reference": "kimi-9-fast", "label": "Kimi 9 fast"}
     add(folder, "presets", "kimi-k2.6-turbo-fireworks", id="kimi-9-fast", **own)
     group = {"compare_group": "opus-99", "reference": "opus-99"}
-    add(folder, "presets", "opus-5", id="opus-99", label="Opus 99", order="900", hardware="b900_sxm", model="qwen9-32b", **group)
-    add(folder, "presets", "opus-5-fast", id="opus-99-fast", label="Opus 99 fast", order="901", **group)
+    add(folder, "presets", "opus-5", id="opus-99", label="Opus 99", hardware="b900_sxm", model="qwen9-32b", **group)
+    add(folder, "presets", "opus-5-fast", id="opus-99-fast", label="Opus 99 fast", **group)
     add(folder, "endpoints", "haiku-5.5", id="haiku-9")
-    add(folder, "presets", "haiku-5.5", id="haiku-9", label="Haiku 9", order="902", compare_group="haiku-9", reference="haiku-9")
+    add(folder, "presets", "haiku-5.5", id="haiku-9", label="Haiku 9", compare_group="haiku-9", reference="haiku-9")
     # A smaller sibling, compared on a benchmark that both have.
     add(folder, "endpoints", "sonnet-4.6", id="sonnet-9")
-    add(folder, "presets", "sonnet-4.6", id="sonnet-9", label="Sonnet 9", order="903")
+    add(folder, "presets", "sonnet-4.6", id="sonnet-9", label="Sonnet 9")
     rows = read(folder, "measured")
     write(folder, "measured", [*rows, {**rows[0], "row_id": "one-more"}])
 
@@ -244,7 +244,7 @@ def test_same_weights_stay_in_one_group(catalog):
 
 
 def test_the_default_profile_is_the_assumptions_themselves(catalog):
-    assert catalog.profiles["order"].idxmin() == "issue" and len(catalog.profiles) >= 11
+    assert catalog.profiles.index[0] == "issue" and len(catalog.profiles) >= 11
     changing = set(catalog.profile_values["profile"])
     assert "issue" not in changing and len(changing) >= 10
 

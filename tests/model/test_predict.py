@@ -66,8 +66,10 @@ def test_all_catalogued_measured_rows_get_an_answer(cat):
 
 
 def test_limits_refuse_no_measured_row(cat):
-    counts = predict(cat.measured, cat)["status"].value_counts().to_dict()
-    assert counts == {"ok": 1738, "unknown hardware_id: empty": 93, "unknown model_id: empty": 76}
+    status = predict(cat.measured, cat)["status"]
+    known = (cat.measured["model_id"] != "") & (cat.measured["hardware_id"] != "")
+    assert known.sum() >= 1738 and (status[known] == "ok").all()
+    assert status[~known].str.endswith(": empty").all()
 
 
 def test_columns_and_order(cat):
