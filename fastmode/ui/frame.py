@@ -19,6 +19,7 @@ PAGES = {
     "overview": ("pages/overview.py", N_("Overview"), N_("Decide")),
     "trade_offs": ("pages/trade_offs.py", N_("Trade-offs"), N_("Decide")),
 }
+HOME = "overview"
 TARGET = "_page"
 # A file of our own: an icon by name would be fetched from the network.
 ICON = str(Path(__file__).resolve().parents[2] / "static" / "favicon.svg")
@@ -28,15 +29,18 @@ RELEASE = "0.1"
 def navigate():
     """Register the pages and return the chosen one, with the link made canonical. Stops the app if data/ is broken."""
     st.html(f"<style>{_style()}</style>")
+    # The default page answers at the root, yet reserves a path of its own; its name must find it too.
     made = {
-        name: st.Page(script, title=_(title), url_path=name, default=name == "overview")
+        name: st.Page(script, title=_(title), url_path=name if name != HOME else "home", default=name == HOME)
         for name, (script, title, _head) in PAGES.items()
     }
+    alias = st.Page(PAGES[HOME][0], title=_(PAGES[HOME][1]), url_path=HOME, visibility="hidden")
     heads: dict[str, list] = {}
     for name, (_script, _title, head) in PAGES.items():
         heads.setdefault(_(head), []).append(made[name])
     # One head alone would hide its pages in a menu.
-    page = st.navigation(heads if len(heads) > 1 else list(made.values()), position="top")
+    listed = heads if len(heads) > 1 else {"": list(made.values())}
+    page = st.navigation(listed | {" ": [alias]}, position="top")
     st.set_page_config(page_title=f"{page.title} - fastmode", page_icon=ICON, layout="wide")
     _stop_on_broken_data()
     target = st.query_params.get(TARGET)
@@ -56,7 +60,7 @@ def through_app(name: str) -> None:
 def controls(page) -> None:
     """The sidebar, and one quiet line if the link could not be used as written."""
     one_entry_per_page()
-    sidebar(state.picture(state.start_values(), page.url_path or "overview").verdict.hangs_on)
+    sidebar(state.picture(state.start_values(), page.url_path or HOME).verdict.hangs_on)
     notes = state.ignored()
     if notes:
         with st.container(key="link_notice"):

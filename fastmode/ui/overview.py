@@ -109,7 +109,7 @@ def _alt(rows: list[TaskBar]) -> str:
 def _controls(evaluation: Evaluation) -> None:
     """Mirrors of two shared sliders, and three task profiles as buttons."""
     declared = scenarios.all_fields()
-    *sliders, buttons = st.columns([5, 4, 5], vertical_alignment="bottom", gap="medium")
+    sliders = st.columns(2, vertical_alignment="bottom", gap="medium")
     for column, (name, label) in zip(sliders, MIRRORED, strict=True):
         f = declared[name]
         mirror = f"mirror_{f.key}"
@@ -128,7 +128,8 @@ def _controls(evaluation: Evaluation) -> None:
                 help=f.help,
             )
     profiles = state.catalog().profiles
-    with buttons.container(horizontal=True, gap="small"):
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        st.markdown(_("The same for"), width="content")
         for task in PROFILE_BUTTONS:
             st.button(
                 _(str(profiles.at[task, "label"])),
