@@ -22,6 +22,8 @@ AXES = {
     "hardware": ("hardware", N_("hardware")),
 }
 
+DEFAULT_AXIS = "batch"
+
 
 @dataclass(frozen=True, eq=False)
 class Sweep:

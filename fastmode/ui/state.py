@@ -20,7 +20,7 @@ from fastmode.catalog import Catalog, load
 from fastmode.link import Ignored
 from fastmode.picture import Picture
 from fastmode.scenario import Field, Scenario
-from fastmode.sweep import AXES
+from fastmode.sweep import AXES, DEFAULT_AXIS
 
 MAX_UNDO = 50
 # Session keys that belong to no widget.
@@ -135,7 +135,7 @@ def can_undo() -> bool:
 def picture(scenario: Scenario, page: str) -> Picture:
     """All that a page shows of a scenario, kept while the session asks for the same."""
     axis, everything = st.session_state.get("x") or st.query_params.get("x"), bool(st.session_state.get("all"))
-    axis = axis if axis in AXES else next(iter(AXES))
+    axis = axis if axis in AXES else DEFAULT_AXIS
     asked = (scenario, page, axis, everything)
     known = st.session_state.get("picture")
     if known is None or known[0] != asked:
@@ -149,6 +149,11 @@ def picture(scenario: Scenario, page: str) -> Picture:
 
 def link(scenario: Scenario) -> str:
     """The address of what is shown: the scenario and how the page is looked at."""
-    looked_at = {key: st.query_params[key] for key in links.VIEW_KEYS if key in st.query_params}
-    query = urlencode(links.to_params(scenario) | looked_at)
-    return f"{st.context.url}?{query}" if query else str(st.context.url)
+    looked_at = {}
+    if st.session_state.get("x", DEFAULT_AXIS) != DEFAULT_AXIS:
+        looked_at["x"] = st.session_state["x"]
+    if st.session_state.get("all"):
+        looked_at["all"] = "true"
+    if not st.session_state.get("points", True):
+        looked_at["points"] = "false"
+    return f"{st.context.url or ''}?{urlencode(links.to_params(scenario) | looked_at)}".removesuffix("?")

@@ -17,7 +17,7 @@ from fastmode.evaluate import Evaluation
 from fastmode.i18n import N_, _
 from fastmode.picture import Picture
 from fastmode.scenario import Scenario
-from fastmode.sweep import AXES, Sweep
+from fastmode.sweep import AXES, DEFAULT_AXIS, Sweep
 from fastmode.ui import state
 from fastmode.ui.cards import draw_cards, draw_verdict, mode
 from fastmode.ui.chart import chart
@@ -44,7 +44,7 @@ def draw(scenario: Scenario) -> None:
     left.segmented_control(
         _("x axis"),
         list(AXES),
-        default="batch",
+        default=DEFAULT_AXIS,
         format_func=lambda axis: _(AXIS_LABELS[axis]),
         key="x",
         bind="query-params",

@@ -292,3 +292,26 @@ def test_texts_of_a_card_are_escaped():
     made = card_html(Card("error_rate", hostile, hostile, hostile, hostile, SAME, (hostile,), hostile, hostile), "light")
     assert "<img" not in made
     assert made.count(html.escape(hostile)) == 7
+
+
+def test_other_people_do_not_edit_the_option():
+    at = start()
+    assert move(at, "w", 60.0).sidebar.markdown[0].value == "**Codex-Spark**"
+    assert not at.button(key="reset").disabled  # yet there is something to take back
+
+
+def test_a_value_typed_and_not_yet_seen_is_what_undo_takes_back():
+    at = move(start(), "w", 50.0)
+    at.number_input(key="w").set_value(66.0)
+    at.button(key="undo").click().run()
+    assert at.number_input(key="w").value == 50.0
+    at.button(key="undo").click().run()
+    assert at.number_input(key="w").value == 100.0
+
+
+def test_the_shared_link_keeps_how_the_page_is_looked_at():
+    at = start("b=8&all=true", page="trade_offs")
+    at.session_state["x"] = "hardware"
+    at.run()
+    shared = next(code.value for code in at.sidebar.code if "python" not in code.value)
+    assert "b=8" in shared and "x=hardware" in shared and "all=true" in shared
