@@ -115,4 +115,6 @@ def _decades(*values: np.ndarray | float) -> tuple[float, float]:
     if not flat.size:
         return (0.1, 10.0)
     low, high = math.log10(flat.min()), math.log10(flat.max())
-    return (10.0 ** math.floor(low), 10.0 ** math.ceil(high + 0.04))
+    # A mark on the very edge would be cut in half.
+    bottom = math.floor(low) - (0.15 if low - math.floor(low) < 0.04 else 0.0)
+    return (10.0**bottom, 10.0 ** math.ceil(high + 0.04))

@@ -18,7 +18,6 @@ _GROUP_GAP = 0.4
 _MARGIN = {"r": 128, "t": 34, "b": 46}
 _HEAD_PX = (180, 320)  # the room for names at the left: least, most
 _MARGIN_NARROW = {"l": 8, "r": 8, "t": 42, "b": 42}
-_NARROW_WIDTH = 358  # a phone of 390 px less the page's margins
 _HIDE_ALL = 1000  # a minimum text size no bar can hold
 
 
@@ -182,19 +181,19 @@ def _note(text: str, size: float, **place: object) -> dict:
 def _key(colors: theme.Palette, scale: float, margin: dict, wrapped: bool) -> dict:
     entries = [theme.key_entry(colors.slices[key], theme.slice_label(key)) for key in theme.SLICES]
     plain, correcting = entries[: -len(theme.CORRECTING)], entries[-len(theme.CORRECTING) :]
-    gap = "  " if wrapped else "   "
+    gap = " " if wrapped else "   "
     correcting_text = gap.join(correcting) if wrapped else f"{_('correcting:')} {gap.join(correcting)}"
-    text = gap.join(plain) + ("<br>" if wrapped else "     ") + correcting_text
+    text = gap.join(plain) + ("<br>" if wrapped else "   ") + correcting_text
     return _note(
         text,
-        (theme.SMALL_SIZE if wrapped else theme.TEXT_SIZE) * scale,
+        (theme.SMALL_SIZE - 1 if wrapped else theme.TEXT_SIZE) * scale,  # a line of three fits the narrowest phone
         xref="paper",
         yref="paper",
         x=0,
         y=1,
         xanchor="left",
         yanchor="bottom",
-        xshift=-margin["l"] + (margin["l"] if wrapped else 8 * scale),
+        xshift=-margin["l"] + (2 if wrapped else 8 * scale),
         yshift=2,
         align="left",
         name="key",
@@ -235,23 +234,33 @@ def _notes_wide(
 
 def _notes_narrow(row: TaskBar, y: float, colors: theme.Palette, x_max: float) -> list[dict]:
     size = theme.SMALL_SIZE + 1
-    width = _NARROW_WIDTH - _MARGIN_NARROW["l"] - _MARGIN_NARROW["r"]
+    width = theme.NARROWEST_PX - _MARGIN_NARROW["l"] - _MARGIN_NARROW["r"]
     above = {"xref": "paper", "y": y - _BAR / 2, "yanchor": "bottom", "borderpad": 0}
-    total = minutes(row.total_s) if row.available else ""
-    # Name, speed and price share a line with the total; the price gives way where they do not all fit.
-    room = width - theme.text_width_px(f"{row.label} {total}", size)
-    detail = _head(row) if theme.text_width_px(_head(row), 0.9 * size) < room else row.speed_text
+    end = min(row.total_s / 60.0, x_max) if row.available else 0.0
+    behind = theme.text_width_px(row.change_text, size, bold=True) + 8 < width * (1.0 - end / x_max)
+    # The change stands behind the bar, or before the total where the bar leaves no room for it.
+    before = f"{row.change_text} " if row.change_text and not behind else ""
+    # Name, speed and price share a line with the total (its unit is the axis's): where they do not all fit, the price
+    # gives way, then the speed.
+    total = number(row.total_s / 60.0) if row.available else ""
+    details = (_head(row), row.speed_text)
+    detail = next((text for text in details if _line_px(row.label, text, before + total, size) < width), "")
     head = f'{_name(row, colors)} <span style="color:{colors.muted};font-size:0.93em">{detail}</span>'
     notes = [_note(head, size, x=0, xanchor="left", xshift=-1, name="head", **above)]
     if not row.available:
         muted = {"font": {"color": colors.muted, "size": size}}
         return [*notes, _note(row.reason, size, x=0, y=y, xanchor="left", name="reason") | muted]
-    end = min(row.total_s / 60.0, x_max)
-    fits_behind = theme.text_width_px(row.change_text, size) + 8 < width * (1.0 - end / x_max)
-    notes.append(_note(_total(row), size, x=1, xanchor="right", name="total", **above))
-    if row.change_text and fits_behind:
-        notes.append(_note(_change(row, colors), size, x=end, y=y, xanchor="left", xshift=2, name="change"))
+    change = _change(row, colors)
+    total = f"{change} <b>{total}</b>" if before else f"<b>{total}</b>"
+    notes.append(_note(total, size, x=1, xanchor="right", name="total", **above))
+    if change and behind:
+        notes.append(_note(change, size, x=end, y=y, xanchor="left", xshift=2, name="change"))
     return notes + _slice_figures(row, y, colors, width / x_max)
+
+
+def _line_px(label: str, detail: str, end: str, size: float) -> float:
+    bold = theme.text_width_px(label, size, bold=True) + theme.text_width_px(end, size, bold=True)
+    return bold + theme.text_width_px(f" {detail}", 0.93 * size) + 6
 
 
 def _slice_figures(row: TaskBar, y: float, colors: theme.Palette, px_per_min: float) -> list[dict]:

@@ -5,7 +5,7 @@ against the ground for fills and lines and 4.5:1 for text. Waiting (orange) and 
 ones; prompting and reviewing are greys. Hardware and vendors have no colour.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
@@ -20,6 +20,9 @@ Mode = Literal["light", "dark"]
 
 TEXT_SIZE = 14
 SMALL_SIZE = 12
+NARROWEST_PX = 288  # a phone of 320 px less the page's margins: what is cut to fit in a narrow layout fits there
+
+_SLIM, _BROAD = frozenset("ijlftr.,:;'|/!()[]- \u00a0\u2009\u202f"), frozenset("mwMW%@")
 
 # Order of the slices in every bar, with the words for them.
 SLICES = MappingProxyType(
@@ -243,12 +246,19 @@ class Box:
 
 
 def best_place(
-    candidates: list[Box], width: float, height: float, taken: list[Box], drawn: np.ndarray, must: bool
+    candidates: list[Box],
+    width: float,
+    height: float,
+    taken: list[Box],
+    drawn: np.ndarray,
+    must: bool,
+    lines: Sequence[float] = (),
 ) -> Box | None:
-    """The first candidate inside the panel that covers no `taken` box and the least of the curve.
+    """The first candidate inside the panel that covers no `taken` box and the least of the curve and the lines.
 
-    drawn: points of the curve, shape (n, 2), px. Without `must`, None when each candidate covers a box, leaves the panel
-    or hides more than four points of the curve; with it, the least bad one.
+    drawn: points of the curve, shape (n, 2), px. lines: heights of horizontal lines, px; one counts as three points.
+    Without `must`, None when each candidate covers a box, leaves the panel or hides more than four points; with it, the
+    least bad one.
     """
     best, best_cost = None, np.inf
     x, y = drawn.T if len(drawn) else np.empty((2, 0))
@@ -256,15 +266,17 @@ def best_place(
         outside = box.left < 0 or box.right > width or box.bottom < 0 or box.top > height
         hits = sum(box.overlaps(other) for other in taken)
         covered = np.sum((x > box.left) & (x < box.right) & (y > box.bottom) & (y < box.top))
-        cost = 1000 * outside + 100 * hits + covered + 0.01 * order
+        crossed = sum(box.bottom - 1 < line < box.top + 1 for line in lines)
+        cost = 1000 * outside + 100 * hits + covered + 3 * crossed + 0.01 * order
         if cost < best_cost:
             best, best_cost = box, cost
     return best if must or best_cost < 5 else None
 
 
-def text_width_px(text: str, size: float) -> float:
+def text_width_px(text: str, size: float, bold: bool = False) -> float:
     """Rough width of a line of plain text, on the wide side of common sans-serif fonts."""
-    return 0.6 * size * len(text)
+    ems = sum(0.36 if c in _SLIM else 0.92 if c in _BROAD else 0.69 if c.isupper() else 0.61 for c in text)
+    return ems * size * (1.1 if bold else 1.0)
 
 
 def figure(data: list[dict], layout: dict) -> go.Figure:

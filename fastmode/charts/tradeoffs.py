@@ -2,24 +2,29 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from textwrap import wrap
 
 import numpy as np
 import plotly.graph_objects as go
 
-from fastmode.charts import theme
+from fastmode.charts import labels, theme
 from fastmode.format import D3_NUMBER, MISSING, number, quantity
 from fastmode.i18n import _
 
 HEIGHT = 600
 HEIGHT_NARROW = 1040
 
-_WIDE_WIDTH = 900  # px the labels are placed for; the page's main column is about this wide on a laptop
-_NARROW_WIDTH = 358
+_WIDE_WIDTH = 760  # px the labels are placed for: the least width of the wide layout
+_NARROW_WIDTH = 358  # px the names on the axis are thinned for: a phone of 390 px less the page's margins
 _MARGIN = {"l": 52, "r": 14, "t": 74, "b": 56}
-_MARGIN_NARROW = {"l": 46, "r": 16, "t": 28, "b": 50}  # t: and the legend's lines
+_MARGIN_NARROW = {"l": 46, "r": 16, "t": 30, "b": 50}  # t: and the legend's lines
 _COLUMN_GAP, _ROW_GAP, _ROW_GAP_NARROW = 0.085, 0.17, 0.07
 _NARROW_KEYS = {"margin", "legend", "annotations", "font"}
-_SLANT_FROM = 6  # categories whose names no longer fit side by side
+_LEGEND_KEY = 44  # px of the sample before a name in the legend, with the gaps around it
+_LEGEND_CHARS = 30  # longest line of a reason in the legend
+_UPRIGHT_FROM = 6  # categories whose names no longer fit side by side
+_NAME_SIZE = 10  # px, of upright names
+_NAME_PITCH = 9.0  # px, the least distance of two upright names; closer ones are thinned
 
 
 @dataclass(frozen=True)
@@ -95,7 +100,8 @@ def tradeoffs_figure(
         possible=possible,
         spans=[(start - half, stop + half, reason) for start, stop, reason in spans],
         now_x=np.nan if now_x is None else _position(now_x, names),
-        reference_label=reference_label,
+        # The option may be its own reference: one name for two lines would say nothing.
+        reference_label=_("reference") if reference_label and reference_label == scenario_label else reference_label,
         scenario_label=scenario_label or _("modelled"),
     )
     data = [trace for i in range(len(panels)) for trace in _traces(view, i)]
@@ -288,9 +294,13 @@ def _hatch(view: _View, i: int, trace) -> dict:
         y += [axis.low, axis.low, axis.high, axis.high, axis.low, np.nan]
     pattern = {"shape": "/", "fgcolor": view.colors.hatch, "bgcolor": "rgba(0,0,0,0)", "size": 8, "solidity": 0.25}
     look = {"fill": "toself", "fillcolor": "rgba(0,0,0,0)", "fillpattern": pattern, "line": {"width": 0}}
-    # One span has one reason, which the legend can name; several have theirs in the hatching or the hover.
-    name = view.spans[0][2] if len(view.spans) == 1 and not view.names else _("not possible")
-    return trace("infeasible", name, mode="lines", x=np.array(x), y=np.array(y), **look)
+    return trace("infeasible", _reason_entry(view), mode="lines", x=np.array(x), y=np.array(y), **look)
+
+
+def _reason_entry(view: _View) -> str:
+    """One span has one reason, which the legend can name; several have theirs in the hatching or the hover."""
+    reason = view.spans[0][2] if len(view.spans) == 1 and not view.names else ""
+    return "<br>".join(wrap(reason, _LEGEND_CHARS)) or _("not possible")
 
 
 # layout
@@ -304,14 +314,24 @@ def _wide_layout(view: _View) -> dict:
 
 def _narrow_layout(view: _View) -> dict:
     n = len(view.panels)
-    # The legend runs in two columns there.
-    entries = 3 + bool(view.spans) + any(p.published for p in view.panels)
-    entries += sum(any(getattr(p, band) is not None for p in view.panels) for band in ("band50", "band90"))
-    margin = {**_MARGIN_NARROW, "t": _MARGIN_NARROW["t"] + 19 * -(-entries // 2)}
+    margin = {**_MARGIN_NARROW, "t": _MARGIN_NARROW["t"] + 19 * _legend_lines(view)}
     boxes = _boxes(n, 1, 0.0, _ROW_GAP_NARROW)
     view = replace(view, scale=1.0)
-    layout = _layout(view, boxes, {n - 1}, margin, (_NARROW_WIDTH, HEIGHT_NARROW), theme.SMALL_SIZE)
+    layout = _layout(view, boxes, {n - 1}, margin, (theme.NARROWEST_PX, HEIGHT_NARROW), theme.SMALL_SIZE)
     return {k: v for k, v in layout.items() if k in _NARROW_KEYS or k.startswith(("xaxis", "yaxis"))}
+
+
+def _legend_lines(view: _View) -> int:
+    """Lines the legend takes on the narrowest phone: entries stand in columns as wide as the widest, or one a line."""
+    names = [_("now"), view.scenario_label, view.reference_label]
+    names += [_("published")] * any(p.published for p in view.panels)
+    for band, name in (("band50", _("50 % band")), ("band90", _("90 % band"))):
+        names += [name] * any(getattr(p, band) is not None for p in view.panels)
+    names += [_reason_entry(view)] * bool(view.spans)
+    lines = [line for name in names for line in name.split("<br>")]
+    widest = max(theme.text_width_px(line, theme.SMALL_SIZE) for line in lines) + _LEGEND_KEY
+    columns = max(int((theme.NARROWEST_PX - _MARGIN_NARROW["l"] - _MARGIN_NARROW["r"]) / widest), 1)
+    return -(-len(names) // columns) + len(lines) - len(names)
 
 
 def _boxes(n: int, columns: int, column_gap: float, row_gap: float) -> list[tuple[float, float, float, float]]:
@@ -333,8 +353,14 @@ def _layout(
 ) -> dict:
     colors, scale = view.colors, view.scale
     small = {"size": max(type_px - 1, theme.SMALL_SIZE) * scale, "color": colors.muted}
-    slanted = bool(view.names) and len(view.names) >= _SLANT_FROM
-    margin = {**margin, "b": margin["b"] + (46 if slanted else 0)}
+    upright = bool(view.names) and len(view.names) >= _UPRIGHT_FROM
+    x_look = {"tickangle": 0, "tickfont": small}
+    if upright:
+        longest = max(theme.text_width_px(name, _NAME_SIZE) for name in view.names)
+        margin = {**margin, "b": float(np.ceil(longest + 40))}
+        x_look = {"tickangle": -90, "tickfont": {**small, "size": _NAME_SIZE * scale}}
+        panel_px = (boxes[0][1] - boxes[0][0]) * (max(size_px[0], _NARROW_WIDTH) - margin["l"] - margin["r"])
+        x_look |= _thinned(view, panel_px)
     axes: dict[str, dict] = {}
     notes: list[dict] = []
     for i, (left, right, bottom, top) in enumerate(boxes):
@@ -350,7 +376,7 @@ def _layout(
             "showline": True,
             "linecolor": colors.axis,
             "title": {"text": view.x_title if i in titled else "", "font": small, "standoff": 6},
-            "tickangle": -40 if slanted else 0,
+            **x_look,
             "showticklabels": i in titled if view.names else True,
             "showspikes": not view.names,
             "spikemode": "across",
@@ -370,7 +396,7 @@ def _layout(
             "ticklen": 4,
             "tickcolor": "rgba(0,0,0,0)",
         }
-        notes.append(_title(view, i, left, top, type_px))
+        notes.append(_title(view, i, left, top, type_px, margin["l"] if size_px[0] == theme.NARROWEST_PX else 0))
         width = (right - left) * (size_px[0] - margin["l"] - margin["r"])
         height = (top - bottom) * (size_px[1] - margin["t"] - margin["b"])
         notes += _labels(view, i, tail, width / scale, height / scale, small["size"] / scale)
@@ -389,21 +415,33 @@ def _layout(
     )
 
 
-def _title(view: _View, i: int, left: float, top: float, type_px: int) -> dict:
-    panel = view.panels[i]
+def _thinned(view: _View, width: float) -> dict:
+    """The names that have room on `width` px: all, or every second (third ...) one, the scenario's own among them."""
+    every = int(np.ceil(_NAME_PITCH * len(view.names) / width))
+    first = int(view.now_x) % every if np.isfinite(view.now_x) else 0
+    return {"tickvals": view.x[first::every], "ticktext": view.names[first::every]}
+
+
+def _title(view: _View, i: int, left: float, top: float, type_px: int, outdent: float) -> dict:
+    """The panel's title; with an outdent (px) it starts at the figure's edge and shrinks to fit the narrowest phone."""
+    panel, size = view.panels[i], float(type_px + 1)
     # A multiple carries its "x" on the axis.
     unit = f' <span style="color:{view.colors.muted}">{panel.unit}</span>' if panel.unit not in ("", "x") else ""
+    if outdent:
+        needed = theme.text_width_px(panel.title, size, bold=True) + theme.text_width_px(f" {panel.unit}", size)
+        size *= min(1.0, (theme.NARROWEST_PX - 4) / needed)
     return {
         "name": "title",
         "text": f"<b>{panel.title}</b>{unit}",
         "showarrow": False,
-        "font": {"size": (type_px + 1) * view.scale, "color": view.colors.text},
+        "font": {"size": size * view.scale, "color": view.colors.text},
         "xref": "paper",
         "yref": "paper",
         "x": left,
         "y": top,
         "xanchor": "left",
         "yanchor": "bottom",
+        "xshift": -outdent,
         "yshift": 4,
     }
 
@@ -412,87 +450,40 @@ def _title(view: _View, i: int, left: float, top: float, type_px: int) -> dict:
 
 
 def _labels(view: _View, i: int, tail: str, width: float, height: float, size: float) -> list[dict]:
-    """Texts of one panel, placed so that none covers another, a marker or (as far as possible) the curve.
-
-    Most important first; a published point's label that finds no place stays in its hover text only.
-    """
+    """Texts of one panel, most important first; a published point whose label finds no place has it in its hover only."""
     panel, axis, colors = view.panels[i], view.y_axes[i], view.colors
     curve = view.curve(i)
-    drawn = np.column_stack([view.x_axis.place(view.x) * width, axis.place(curve) * height])
-    drawn = drawn[np.isfinite(drawn).all(axis=1)]
-    taken: list[theme.Box] = []
-    notes: list[dict] = []
-    centre = {"xref": f"x{tail} domain", "yref": f"y{tail} domain", "xanchor": "center", "yanchor": "middle"}
-
-    def mark(x: float, y: float, radius: float) -> tuple[float, float] | None:
-        px, py = float(view.x_axis.place(x) * width), float(axis.place(y) * height)
-        if not (0 <= px <= width and 0 <= py <= height):
-            return None  # nothing to mark, or beyond the axes
-        taken.append(theme.Box.around(px, py, 2 * radius, 2 * radius))
-        return px, py
-
-    def write(box: theme.Box, text: str, color: str, name: str, **more: object) -> None:
-        taken.append(box)
-        place = {"x": (box.left + box.right) / 2 / width, "y": (box.bottom + box.top) / 2 / height}
-        font = {"size": size * view.scale, "color": color}
-        notes.append({**centre, **place, "name": name, "text": text, "font": font, "showarrow": False, **more})
-
-    def best(candidates: list[theme.Box], must: bool = False) -> theme.Box | None:
-        return theme.best_place(candidates, width, height, taken, drawn, must)
-
-    now = mark(view.now_x, panel.now_y, 9)
-    published = [(mark(_position(px, view.names), py, 7), label) for px, py, label in panel.published]
-    if panel.missing and not np.isfinite(curve).any():
+    x_px, y_px = view.x_axis.place(view.x) * width, axis.place(curve) * height
+    known = np.isfinite(y_px)
+    heights = [panel.reference_y] + ([] if panel.baseline is None else [panel.baseline])
+    lines = [float(axis.place(y)) * height for y in heights if np.isfinite(y)]
+    drawn = np.empty((0, 2)) if view.names else labels.curve_points(x_px, y_px)
+    pen = labels.Writer(view.x_axis, axis, width, height, size, colors, view.scale, tail, drawn, lines)
+    now = pen.mark(view.now_x, panel.now_y, 9)
+    published = [(pen.mark(_position(px, view.names), py, 7), label) for px, py, label in panel.published]
+    if view.names:
+        pen.taken += [theme.Box.around(x, y, 8, 8) for x, y in zip(x_px[known], y_px[known], strict=True)]
+    if panel.missing and not known.any():
         middle = theme.Box.around(width / 2, height / 2, theme.text_width_px(panel.missing, size), 2 * size)
-        write(middle, panel.missing, colors.muted, "missing", bgcolor=colors.ground)
+        pen.write(middle, panel.missing, colors.muted, "missing")
     if now:
         text = quantity(panel.now_y, panel.unit)
-        write(best(_around(now, text, size, 11), must=True), f"<b>{text}</b>", colors.scenario, "now")
-    for start, stop, reason in [] if view.names else view.spans:
-        for angle, candidates in _reason_places(view, start, stop, reason, width, height, size):
-            box = best(candidates)
+        box = pen.best(labels.around(now, text, size, 11, bold=True), must=True)
+        pen.write(box, f"<b>{text}</b>", colors.scenario, "now", at=now)
+    spans = [tuple(np.clip(view.x_axis.place(np.array(span[:2])), 0, 1) * width) for span in view.spans]
+    for span, (_start, _stop, reason) in [] if view.names else zip(spans, view.spans, strict=True):
+        for angle, candidates in labels.reason_places(span, spans, reason, height, size):
+            box = pen.best(candidates)
             if box:
-                write(box, reason, colors.muted, "reason", textangle=angle, bgcolor=colors.ground)
+                pen.write(box, reason, colors.muted, "reason", textangle=angle)
                 break
     if panel.baseline is not None and panel.baseline_label:
-        box = best(_along(panel.baseline_label, float(axis.place(panel.baseline)) * height, size, width))
+        box = pen.best(labels.along(panel.baseline_label, float(axis.place(panel.baseline)) * height, size, width))
         if box:
-            write(box, panel.baseline_label, colors.muted, "baseline")
+            pen.write(box, panel.baseline_label, colors.muted, "baseline")
+    marks = [at for at, _label in published if at]
     for at, label in published:
-        box = at and best(_around(at, label, size, 9))
+        box = at and pen.best(labels.nearest_to(at, marks, labels.around(at, label, size, 9)))
         if box:
-            write(box, label, colors.published, "published")
-    return notes
-
-
-def _around(at: tuple[float, float], text: str, size: float, away: float) -> list[theme.Box]:
-    """Places for a label beside a point, best first: above, below, right, left, then above and below to the sides."""
-    width, line = theme.text_width_px(text, size), 1.3 * size
-    up, side = away + line / 2, away + width / 2
-    steps = [(0, up), (0, -up), (side, 0), (-side, 0)]
-    steps += [(dx * (width / 2 - 4), dy) for dy in (up, -up) for dx in (1, -1)]
-    return [theme.Box.around(at[0] + dx, at[1] + dy, width, line) for dx, dy in steps]
-
-
-def _along(label: str, y: float, size: float, width: float) -> list[theme.Box]:
-    """Places for a label just below or above a horizontal line."""
-    text_width, line = theme.text_width_px(label, size), 1.3 * size
-    centres = np.linspace(text_width / 2 + 4, max(width - text_width / 2 - 4, text_width / 2 + 4), 6)
-    return [theme.Box.around(x, y + dy, text_width, line) for dy in (-line / 2 - 2, line / 2 + 2) for x in centres]
-
-
-def _reason_places(
-    view: _View, start: float, stop: float, reason: str, width: float, height: float, size: float
-) -> list[tuple[int, list[theme.Box]]]:
-    """(text angle, places): across the span where it is wide enough, else upright in it, else beside it."""
-    left, right = (float(np.clip(view.x_axis.place(v), 0, 1)) * width for v in (start, stop))
-    middle, long, line = (left + right) / 2, theme.text_width_px(reason, size), 1.3 * size
-    across = [theme.Box.around(middle, y, long, line) for y in (height - 6 - line / 2, 6 + line / 2)]
-    upright = [theme.Box.around(middle, y, line, long) for y in (height - 6 - long / 2, 6 + long / 2)]
-    sides = [left - 4 - long / 2, right + 4 + long / 2]
-    beside = [theme.Box.around(x, y, long, line) for x in sides for y in (height - 6 - line / 2, 6 + line / 2)]
-    spans = [np.clip(view.x_axis.place(np.array(span[:2])), 0, 1) * width for span in view.spans]
-    beside = [box for box in beside if not any(box.left < b and a < box.right for a, b in spans)]
-    places = [(0, across)] if long + 8 <= right - left else []
-    places += [(-90, upright)] if line <= right - left else []
-    return [*places, (0, beside)]
+            pen.write(box, label, colors.published, "published", at=at)
+    return pen.notes

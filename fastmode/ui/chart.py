@@ -19,7 +19,10 @@ from fastmode.i18n import _
 from fastmode.ui.plotly_bundle import FILE_NAME, ensure_bundle
 
 _ASSETS = Path(__file__).with_name("chart_component")
-_NARROW_SCREEN_PX = 590  # 560, below which the component takes a chart as narrow, and the margins of the page
+_NARROW_BELOW_PX = 760  # as in chart.js
+_PAGE = (
+    '[data-testid="stMainBlockContainer"] > [data-testid="stVerticalBlock"] { container: fastmode-page / inline-size; }'
+)
 _mount = st.components.v2.component(
     "fastmode_chart",
     css=(_ASSETS / "chart.css").read_text(encoding="utf-8"),
@@ -42,7 +45,7 @@ def chart(
     key: stable, unique on the page, of letters, digits, "_" and "-" (ValueError otherwise); also the default of
     `layout.uirevision`. Zoom on an axis is kept as long as the range the figure asks for stays the same.
     alt: text alternative, states the finding.
-    height, height_narrow: px, the latter (default: the same) where the chart is narrower than 560 px.
+    height, height_narrow: px, the latter (default: the same) where the chart is narrower than 760 px.
     narrow: Plotly layout that overrides the figure's there, as nested dicts; lists are replaced, not merged. Dragging
     does not zoom there (a finger must be able to scroll the page) unless `narrow` or the figure sets `dragmode`.
 
@@ -53,9 +56,10 @@ def chart(
         raise ValueError(f"chart key {key!r} has characters other than letters, digits, _ and -")
     _prepare_bundle()
     if height_narrow is not None and height_narrow != height:
-        # Reserves the narrow height on small screens until the component runs and knows its width: no jump.
+        # Reserves the narrow height in a narrow page until the component runs and knows its width: no jump. The width of
+        # the page's content counts, not the screen's: an open sidebar takes its part.
         reserve = f".st-key-{key} {{ flex-basis: {height_narrow}px !important; height: {height_narrow}px !important; }}"
-        st.html(f"<style>@media (max-width: {_NARROW_SCREEN_PX}px) {{ {reserve} }}</style>")
+        st.html(f"<style>{_PAGE} @container fastmode-page (width < {_NARROW_BELOW_PX}px) {{ {reserve} }}</style>")
     _mount(
         key=key,
         height=height,

@@ -146,7 +146,7 @@ def test_zoom_and_hidden_lines_stay_when_data_change_or_an_element_appears_above
     assert full_layout(page, "above", "layout.xaxis.range") == zoomed
 
 
-def test_width_follows_the_page_and_the_narrow_layout_applies_below_560_px(page, app_url):
+def test_width_follows_the_page_and_the_narrow_layout_applies_below_760_px(page, app_url):
     open_first(page, app_url)
     chart = page.locator("[data-chart-key=above]")
     assert full_layout(page, "above", "layout.width") == int(chart.bounding_box()["width"]) > 600
@@ -166,11 +166,22 @@ def test_width_follows_the_page_and_the_narrow_layout_applies_below_560_px(page,
     container = page.locator("[data-testid=stElementContainer]").filter(has=chart)
     assert container.bounding_box()["height"] == 500
     assert page.evaluate("() => document.documentElement.scrollWidth") == 390
-    page.set_viewport_size({"width": 1200, "height": 900})
+    page.set_viewport_size({"width": 1300, "height": 900})
     page.wait_for_function("() => document.querySelector('[data-chart-key=above]').dataset.narrow === 'false'")
     page.wait_for_timeout(500)
     assert full_layout(page, "above", "layout.height") == 400
     assert full_layout(page, "above", "layout.xaxis.title.text") != "narrow title"
+
+
+@pytest.mark.parametrize(("screen", "narrow"), [(700, "true"), (1200, "true"), (1300, "false")])
+def test_layout_follows_the_width_of_the_page_not_of_the_screen(page, app_url, screen, narrow):
+    page.set_viewport_size({"width": screen, "height": 900})
+    open_first(page, app_url)
+    chart = page.locator("[data-chart-key=above]")
+    assert chart.get_attribute("data-narrow") == narrow
+    assert (chart.bounding_box()["width"] < 760) == (narrow == "true")
+    container = page.locator("[data-testid=stElementContainer]").filter(has=chart)
+    assert container.bounding_box()["height"] == chart.bounding_box()["height"] == (500 if narrow == "true" else 400)
 
 
 def test_height_is_reserved_while_the_bundle_loads(page, app_url):
@@ -205,8 +216,9 @@ def test_a_chart_has_its_final_height_from_the_first_frame(page, app_url):
     assert set(page.evaluate("() => window.heights")) == {400}
 
 
-def test_a_narrow_chart_has_its_final_height_from_the_first_frame_after_a_page_switch(page, app_url):
-    page.set_viewport_size({"width": 390, "height": 900})
+@pytest.mark.parametrize("screen", [390, 1200])  # 1200: less the sidebar
+def test_a_narrow_chart_has_its_final_height_from_the_first_frame_after_a_page_switch(page, app_url, screen):
+    page.set_viewport_size({"width": screen, "height": 900})
     page.add_init_script(RECORD_HEIGHTS)
     open_first(page, app_url)
     go_to(page, "second")

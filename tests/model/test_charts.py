@@ -2,12 +2,13 @@
 
 import itertools
 import math
+import re
 
 import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from fastmode.charts import theme
+from fastmode.charts import labels, theme, tradeoffs
 from fastmode.charts.step_time import step_time_figure
 from fastmode.charts.task_time import HEIGHT_NARROW, TaskBar, task_time_figure
 from fastmode.charts.tradeoffs import Panel, tradeoffs_figure
@@ -277,6 +278,9 @@ def test_best_place_avoids_what_is_taken_and_what_lies_outside():
     assert theme.best_place([outside, covered], 100, 100, taken, none, must=True) == covered
     curve = np.column_stack([np.linspace(41, 59, 10), np.full(10, 50)])
     assert theme.best_place([free], 100, 100, [], curve, must=False) is None
+    above = theme.Box.around(50, 70, 20, 10)
+    assert theme.best_place([free, above], 100, 100, [], none, must=False, lines=[51]) == above
+    assert theme.best_place([free], 100, 100, [], none, must=False, lines=[51]) == free
 
 
 # Time per accepted task
@@ -331,17 +335,18 @@ def test_bars_run_downwards_with_a_gap_between_groups():
 
 def test_bar_heads_and_totals_are_written_wide_and_narrow():
     fig, narrow = task_time_figure(four(), "light", 2400)
-    for layout in (layout_of(fig), narrow):
+    for layout, unit in ((layout_of(fig), " min"), (narrow, "</b>")):  # on a phone the axis has the unit
         heads, totals = noted(layout, "head"), noted(layout, "total")
-        assert ["Opus 4.6" in heads[0], "Codex-Spark" in heads[3], "65 tok/s, 1x price" in heads[3]] == [True] * 3
-        assert ["25.7 min" in totals[0], "34.4 min" in totals[3]] == [True, True]
+        assert ["Opus 4.6" in heads[0], "Codex-Spark" in heads[3], "65 tok/s, 1x price" in heads[0]] == [True] * 3
+        assert [f"25.7{unit}" in totals[0], f"34.4{unit}" in totals[3]] == [True, True]
         (key,) = noted(layout, "key")
         assert [key.index(label.replace(" ", "\u00a0")) for label in theme.SLICES.values()] == sorted(
             key.index(label.replace(" ", "\u00a0")) for label in theme.SLICES.values()
         )
     colors = theme.palette("light")
     assert colors.scenario in noted(narrow, "head")[3]
-    assert colors.worse in noted(narrow, "change")[1] and colors.better in noted(narrow, "change")[0]
+    assert colors.better in noted(narrow, "change")[0] and len(noted(narrow, "change")) == 1
+    assert colors.worse in noted(narrow, "total")[3] and "+34 %" in noted(narrow, "total")[3]  # no room behind the bar
 
 
 def test_x_axis_is_in_minutes_and_does_not_follow_the_bars():
@@ -374,9 +379,27 @@ def test_phone_labels_fit_beside_each_other():
     height = HEIGHT_NARROW - margin["t"] - margin["b"]
     row_px = height / (px_per_row[0] - px_per_row[1])
     assert (1 - 0.66) * row_px >= 15  # the line above a bar of 0.66
-    for row, total in zip(four(), noted(narrow, "total"), strict=True):
-        head = f"{row.label} {row.speed_text}, {row.price_text} {total}".replace("<b>", "").replace("</b>", "")
-        assert theme.text_width_px(head, 13) < 358
+    for head, total in zip(noted(narrow, "head"), noted(narrow, "total"), strict=True):
+        assert theme.text_width_px(f"{plain(head)} {plain(total)}", 13) < theme.NARROWEST_PX - 16
+
+
+@pytest.mark.parametrize(
+    ("label", "speed", "price", "head"),
+    [
+        ("GPT-5.3-Codex", "65 tok/s", "1x price", "GPT-5.3-Codex 65 tok/s, 1x price"),
+        ("GPT-5.3-Codex", "65 tok/s", "price not published", "GPT-5.3-Codex 65 tok/s"),
+        ("GPT-5.3-Codex", "1000 tok/s modelled", "1x price", "GPT-5.3-Codex"),
+    ],
+)
+def test_on_a_phone_the_price_gives_way_first_and_then_the_speed(label, speed, price, head):
+    row = TaskBar(label, speed, price, CODEX, sum(CODEX.values()), "g")
+    _fig, narrow = task_time_figure([row], "light", 2400)
+    assert plain(noted(narrow, "head")[0]).strip() == head
+
+
+def plain(text: str) -> str:
+    """The text without its tags."""
+    return re.sub(r"<[^>]*>", "", text)
 
 
 # Trade-offs
@@ -536,23 +559,110 @@ def test_texts_in_a_panel_do_not_cover_each_other(now_x):
     fig, narrow = tradeoffs_figure(
         BATCH, "batch size", True, BATCH, panels, "light", now_x, "Codex", infeasible=[(100, 128, "needs 11 chips")]
     )
-    for layout, width, height in ((layout_of(fig), 380, 190), (narrow, 290, 170)):
-        boxes = []
-        for note in layout["annotations"]:
-            if note["xref"] != "x domain":
-                continue
-            text = note["text"].replace("<b>", "").replace("</b>", "")
+    for layout, width, height in ((layout_of(fig), 760, 600), (narrow, theme.NARROWEST_PX, tradeoffs.HEIGHT_NARROW)):
+        boxes = inside(layout, width, height)
+        assert len(boxes) >= 3
+        assert not any(a.overlaps(b) for panel in boxes.values() for a, b in itertools.combinations(panel, 2))
+
+
+def inside(layout: dict, width: float, height: float) -> dict[str, list[theme.Box]]:
+    """Room of the texts in each panel of a figure of that size, px, by the panel's axis."""
+    boxes: dict[str, list[theme.Box]] = {}
+    margin = layout["margin"]
+    width = (width - margin["l"] - margin["r"]) * np.ptp(layout["xaxis"]["domain"])
+    height = (height - margin["t"] - margin["b"]) * np.ptp(layout["yaxis"]["domain"])
+    for note in layout["annotations"]:
+        if note["xref"].endswith(" domain"):
+            text = plain(note["text"])
             long, line = 0.5 * note["font"]["size"] * len(text), note["font"]["size"]
             size = (line, long) if note.get("textangle") else (long, line)
-            boxes.append(theme.Box.around(note["x"] * width, note["y"] * height, *size))
-        assert len(boxes) >= 3
-        assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
+            at = note["x"] * width + note["xshift"], note["y"] * height + note["yshift"]
+            boxes.setdefault(note["xref"], []).append(theme.Box.around(*at, *size))
+    return boxes
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_no_line_runs_through_a_text(mode):
+    fig, narrow = draw(mode=mode, infeasible=[(100, 128, "needs 11 chips")])
+    ground = theme.translucent(theme.palette(mode).ground, 0.9)
+    for layout in (layout_of(fig), narrow):
+        texts = [note for note in layout["annotations"] if note["xref"].endswith(" domain")]
+        assert {note["name"] for note in texts} == {"now", "published", "reason", "baseline"}
+        assert {note["bgcolor"] for note in texts} == {ground}
+
+
+def test_a_label_keeps_its_distance_from_its_point_at_every_width():
+    fig, narrow = draw()
+    for layout in (layout_of(fig), narrow):
+        now = next(note for note in layout["annotations"] if note["name"] == "now")
+        assert now["x"] == pytest.approx(math.log(32) / math.log(128))
+        assert now["y"] == pytest.approx(math.log10(150 / 10) / 2)
+        assert abs(now["xshift"]) + abs(now["yshift"]) < 60
+
+
+def test_a_label_that_would_seem_to_name_another_point_is_not_offered():
+    near, far = theme.Box.around(50, 60, 30, 10), theme.Box.around(50, 90, 30, 10)
+    assert labels.nearest_to((50, 50), [(50, 50), (50, 100)], [near, far]) == [near]
+
+
+def test_points_of_a_curve_are_close_whatever_its_values_and_stop_at_a_gap():
+    points = labels.curve_points(np.array([0.0, 40, 80, 120]), np.array([0.0, 0, np.nan, 40]))
+    assert points[:, 0].tolist() == [0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 120]
+    assert points[-1].tolist() == [120, 40]
+
+
+def test_an_option_that_is_its_own_reference_is_named_once():
+    fig, _narrow = tradeoffs_figure(
+        BATCH, "batch size", True, BATCH, four_panels(), "light", 32, "Opus 4.6", scenario_label="Opus 4.6"
+    )
+    assert [traces(fig, kind)[0].name for kind in ("curve", "reference")] == ["Opus 4.6", "reference"]
+
+
+def test_the_legend_has_its_lines_above_the_first_title_of_a_phone():
+    two_columns = draw()[1]["margin"]["t"]
+    one_column = draw(infeasible=[(100, 128, "batch 166 does not fit: at most 164 at this context")])[1]["margin"]["t"]
+    assert two_columns == 30 + 19 * 4  # "GPT-5.3-Codex" twice is wider than the plot on the narrowest phone
+    assert one_column == 30 + 19 * 6  # five entries, the last of two lines
+    fig, _narrow = draw(infeasible=[(100, 128, "batch 166 does not fit: at most 164 at this context")])
+    assert traces(fig, "infeasible")[0].name == "batch 166 does not fit: at<br>most 164 at this context"
+
+
+def test_a_long_title_fits_the_narrowest_phone():
+    panels = four_panels()
+    panels[1] = Panel("provider_cost", "Provider cost per token, no list price", "USD/Mtok", SPEED)
+    _fig, narrow = draw(panels)
+    title = [note for note in narrow["annotations"] if note["name"] == "title"][1]
+    assert title["xshift"] == -narrow["margin"]["l"]
+    assert theme.text_width_px(plain(title["text"]), title["font"]["size"]) < theme.NARROWEST_PX
+    assert title["font"]["size"] < 13
+
+
+def hardware(n: int) -> tuple[go.Figure, dict]:
+    names = [f"chip {i:02d}" for i in range(n)]
+    panels = [Panel(key, key, "x", np.linspace(1, 2, n), 1.5, 1.0) for key in ("a", "b", "c", "d")]
+    return tradeoffs_figure(names, "hardware", False, None, panels, "light", "chip 03", "Codex")
+
+
+@pytest.mark.parametrize("n", [20, 32])
+def test_many_names_stand_upright_below_the_lowest_panels_only(n):
+    fig, narrow = hardware(n)
+    for layout, shown in ((layout_of(fig), [False, False, True, True]), (narrow, [False, False, False, True])):
+        axes = [layout[f"xaxis{i}"] for i in ("", 2, 3, 4)]
+        assert [axis["showticklabels"] for axis in axes] == shown
+        assert {axis["tickangle"] for axis in axes} == {-90}
+        assert len(axes[3]["ticktext"]) == n
+        assert layout["margin"]["b"] >= theme.text_width_px("chip 00", 10) + 40
+
+
+def test_names_without_room_are_thinned_and_the_scenarios_own_stays():
+    _fig, narrow = hardware(60)
+    assert narrow["xaxis4"]["ticktext"][:3] == ["chip 01", "chip 03", "chip 05"]
+    assert list(narrow["xaxis4"]["tickvals"][:3]) == [1, 3, 5]
 
 
 def test_a_point_beyond_the_axes_is_not_labelled():
     fig, _narrow = draw(four_panels(y_range=(10, 100), published=[(4, 170, "too fast")]))
-    inside = [note for note in layout_of(fig)["annotations"] if note["xref"] == "x domain"]
-    assert inside == []
+    assert "x domain" not in inside(layout_of(fig), 760, 600)
 
 
 def test_y_of_another_length_than_x_is_refused():

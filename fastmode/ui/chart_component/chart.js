@@ -1,7 +1,7 @@
 // One Plotly chart that is updated in place. The host calls the default export again with every change of the data or of
 // the theme, always with the same parent element, and calls what it returned when the element leaves the page.
 
-const NARROW_BELOW_PX = 560;
+const NARROW_BELOW_PX = 760;
 const TRANSPARENT = "rgba(0,0,0,0)";
 const CONFIG = { displayModeBar: false, responsive: false };
 

@@ -1,0 +1,130 @@
+"""Texts in one panel of a figure, placed so that none covers another, a marker or (as far as possible) a line."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from fastmode.charts import theme
+from fastmode.charts.theme import Axis, Box, text_width_px
+
+_BACKING = 0.9  # opacity of the ground behind a text: what runs under it stays visible, but not through the letters
+_GAP_PX = 4.0  # between two texts side by side
+_STEP_PX = 4.0  # between two of the points that stand for a curve when a text looks for its place
+
+
+@dataclass
+class Writer:
+    """Collects the annotations of one panel of `width` x `height` px; `size` of the type, px, at scale 1.
+
+    tail: number of its axes as Plotly writes it. drawn: points of the curve, shape (n, 2), px (see `curve_points`).
+    lines: heights of its horizontal lines, px.
+    """
+
+    x_axis: Axis
+    y_axis: Axis
+    width: float
+    height: float
+    size: float
+    colors: theme.Palette
+    scale: float
+    tail: str
+    drawn: np.ndarray
+    lines: list[float]
+    taken: list[Box] = field(default_factory=list)
+    notes: list[dict] = field(default_factory=list)
+
+    def mark(self, x: float, y: float, radius: float) -> tuple[float, float] | None:
+        """Keep the room of a marker free and return its place, px; None where it lies beyond the axes."""
+        px, py = float(self.x_axis.place(x) * self.width), float(self.y_axis.place(y) * self.height)
+        if not (0 <= px <= self.width and 0 <= py <= self.height):
+            return None
+        self.taken.append(Box.around(px, py, 2 * radius, 2 * radius))
+        return px, py
+
+    def best(self, candidates: list[Box], must: bool = False) -> Box | None:
+        """The best of the places (theme.best_place)."""
+        return theme.best_place(candidates, self.width, self.height, self.taken, self.drawn, must, self.lines)
+
+    def write(
+        self, box: Box, text: str, color: str, name: str, at: tuple[float, float] | None = None, **more: object
+    ) -> None:
+        """A text in `box`. at: the point it belongs to, px; it keeps its distance from there at every width."""
+        self.taken.append(Box(box.left - _GAP_PX, box.right + _GAP_PX, box.bottom, box.top))
+        x, y = (box.left + box.right) / 2, (box.bottom + box.top) / 2
+        to_x, to_y = at or (x, y)
+        self.notes.append(
+            {
+                "name": name,
+                "text": text,
+                "font": {"size": self.size * self.scale, "color": color},
+                "showarrow": False,
+                "xref": f"x{self.tail} domain",
+                "yref": f"y{self.tail} domain",
+                "xanchor": "center",
+                "yanchor": "middle",
+                "x": to_x / self.width,
+                "y": to_y / self.height,
+                "xshift": (x - to_x) * self.scale,
+                "yshift": (y - to_y) * self.scale,
+                "bgcolor": theme.translucent(self.colors.ground, _BACKING),
+                "borderpad": 1,
+                **more,
+            }
+        )
+
+
+def curve_points(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Points about 4 px apart on the line through (x, y), px, shape (n, 2); a NaN is a gap."""
+    points = np.column_stack([x, y])
+    whole = points[np.isfinite(points).all(axis=1)]
+    ends = np.isfinite(points[:-1]).all(axis=1) & np.isfinite(points[1:]).all(axis=1)
+    start, step = points[:-1][ends], np.diff(points, axis=0)[ends]
+    longest = float(np.hypot(*step.T).max(initial=0.0))
+    shares = np.linspace(0, 1, min(int(longest / _STEP_PX) + 1, 40), endpoint=False)
+    dense = (start[:, None, :] + shares[None, :, None] * step[:, None, :]).reshape(-1, 2)
+    # One a cell: a curve of many values must not weigh more than one of few.
+    cells = np.round(np.concatenate([dense, whole]) / _STEP_PX)
+    return np.unique(cells, axis=0) * _STEP_PX
+
+
+def around(at: tuple[float, float], text: str, size: float, away: float, bold: bool = False) -> list[Box]:
+    """Places for a label beside a point, best first: above, below, right, left, above and below to the sides, diagonal."""
+    width, line = text_width_px(text, size, bold), 1.3 * size
+    up, side = away + line / 2, away + width / 2
+    steps = [(0, up), (0, -up), (side, 0), (-side, 0)]
+    steps += [(dx * (width / 2 - 4), dy) for dy in (up, -up) for dx in (1, -1)]
+    steps += [(dx * side, dy) for dy in (line, -line) for dx in (1, -1)]
+    return [Box.around(at[0] + dx, at[1] + dy, width, line) for dx, dy in steps]
+
+
+def nearest_to(at: tuple[float, float], others: Sequence[tuple[float, float]], boxes: list[Box]) -> list[Box]:
+    """The boxes that no other point is nearer to than `at`, px: elsewhere a label would seem to name that other point."""
+
+    def away(box: Box, x: float, y: float) -> float:
+        return float(np.hypot(max(box.left - x, 0.0, x - box.right), max(box.bottom - y, 0.0, y - box.top)))
+
+    return [box for box in boxes if all(away(box, *at) <= away(box, *other) for other in others)]
+
+
+def along(label: str, y: float, size: float, width: float) -> list[Box]:
+    """Places for a label just below or above a horizontal line."""
+    text_width, line = text_width_px(label, size), 1.3 * size
+    centres = np.linspace(text_width / 2 + 4, max(width - text_width / 2 - 4, text_width / 2 + 4), 6)
+    return [Box.around(x, y + dy, text_width, line) for dy in (-line / 2 - 3, line / 2 + 3) for x in centres]
+
+
+def reason_places(
+    span: tuple[float, float], spans: Sequence[tuple[float, float]], reason: str, height: float, size: float
+) -> list[tuple[int, list[Box]]]:
+    """(text angle, places): across the span (px) where it is wide enough, else upright in it, else beside all spans."""
+    left, right = span
+    middle, long, line = (left + right) / 2, text_width_px(reason, size), 1.3 * size
+    across = [Box.around(middle, y, long, line) for y in (height - 6 - line / 2, 6 + line / 2)]
+    upright = [Box.around(middle, y, line, long) for y in (height - 6 - long / 2, 6 + long / 2)]
+    sides = [left - 4 - long / 2, right + 4 + long / 2]
+    beside = [Box.around(x, y, long, line) for x in sides for y in (height - 6 - line / 2, 6 + line / 2)]
+    beside = [box for box in beside if not any(box.left < b and a < box.right for a, b in spans)]
+    places = [(0, across)] if long + 8 <= right - left else []
+    places += [(-90, upright)] if line <= right - left else []
+    return [*places, (0, beside)]
