@@ -10,6 +10,7 @@ from fastmode.scenario import GROUPS, TABLE, Field, Scenario
 from fastmode.ui import state
 
 PRESET_GROUPS = {"founding": N_("Founding articles"), "today": N_("Today's tiers"), "open": N_("Open models")}
+_GROUP_TABS = {"founding": N_("First"), "today": N_("Today"), "open": N_("Open")}
 _PUBLISHED_COLUMNS = {
     "output_tok_s": N_("speed"),
     "input_usd_per_mtok": N_("price"),
@@ -118,10 +119,13 @@ def _choice(f: Field, label: str, now: Scenario, common: dict) -> None:
     labels = dict(f.choices)
     options = list(labels)
     on_change = {"preset": state.choose_preset, "task": state.choose_profile}.get(f.name)
+    if f.name == "preset":
+        shown = _group_shown(str(now.preset))
+        options = [i for i in options if shown[i] or i in _always(f, now)]
     if f.name == "hardware":
         everything = st.session_state.get("all", False)
         hidden = state.catalog().hardware["shown"] != 1
-        options = [i for i in options if everything or not hidden[i] or i == now.hardware]
+        options = [i for i in options if everything or not hidden[i] or i in _always(f, now)]
     st.selectbox(
         label,
         options,
@@ -140,6 +144,28 @@ def _choice(f: Field, label: str, now: Scenario, common: dict) -> None:
             bind="query-params",
             help=_("Also announced and unshipped chips, phones and laptops"),
         )
+
+
+def _always(f: Field, now: Scenario) -> set[str]:
+    """Choices a shortened list keeps: the default, what is chosen, and what the address asks for (also after Back)."""
+    asked = {label: i for i, label in f.choices}.get(st.query_params.get(f.key, ""), f.default)
+    return {f.default, str(getattr(now, f.name)), asked}
+
+
+def _group_shown(chosen: str):
+    """Which presets belong to the group whose options are listed, by preset."""
+    groups = state.catalog().presets["group"]
+    names = {group: _(label) for group, label in _GROUP_TABS.items()}
+    st.segmented_control(
+        _("Options listed"),
+        list(names),
+        default=groups[chosen],
+        format_func=names.get,
+        key="preset_group",
+        required=True,
+        help=_("Which options the list below holds: the first fast tiers and what the founding articles name, today's tiers, or open models."),
+    )
+    return groups == st.session_state["preset_group"]
 
 
 def _not_published(preset: str) -> str:

@@ -182,3 +182,21 @@ def test_no_error_is_logged_or_shown(server, page, path, query):
     driver.open(page, server.link(path + query), charts=True)
     assert figures(page) == expected(query)
     assert driver.errors_shown(page) == [] and errors == []
+
+
+def test_options_are_listed_by_group_and_an_option_of_another_group_survives_back(server, page):
+    driver.open(page, server.link("/?preset=opus-5-fast"))
+    assert "a=Opus+5+fast" in page.url
+    page.get_by_test_id("stSidebar").get_by_role("radio", name="First").or_(
+        page.get_by_test_id("stSidebar").get_by_role("button", name="First")
+    ).first.click()
+    driver.wait_idle(page)
+    assert "a=Opus+5+fast" in page.url  # listing other options changes nothing
+    page.get_by_test_id("stTopNavLinkContainer").get_by_text("Trade-offs", exact=True).click()
+    page.wait_for_url("**/trade_offs*")
+    driver.wait_idle(page, stable_ms=500)
+    driver.choose(page, "Option", "Opus 4.6 fast")
+    assert "a=Opus+4.6+fast" in page.url
+    page.go_back()
+    driver.wait_idle(page, stable_ms=500)
+    assert "a=Opus+5+fast" in page.url
