@@ -12,6 +12,12 @@ from fastmode.evaluate import BASIS_WORDS, Evaluation
 from fastmode.i18n import N_, _
 
 BETTER, WORSE, SAME = "better", "worse", "same"
+# Columns of the endpoints table, by the benchmarks' own names.
+BENCHMARKS = {
+    "swe_bench_verified": "SWE-bench Verified",
+    "swe_bench_pro": "SWE-Bench Pro",
+    "terminal_bench_2": "Terminal-Bench 2.0",
+}
 _HINTS = {
     "tokens_per_s_per_user": N_(
         "Output tokens a second that one user sees. TTFT is the time to the first of them, as a client sees it."
@@ -189,7 +195,8 @@ def error_rules(e: Evaluation) -> list[str]:
     rules = []
     benchmark_ratio, size_ratio = e.at(e.now.benchmark_odds_ratio), e.at(e.now.size_odds_ratio)
     if benchmark_ratio != 1.0:
-        rules.append(_("odds x{ratio} from the same benchmark").format(ratio=fmt.number(benchmark_ratio)))
+        benchmark = BENCHMARKS[str(e.catalog.presets.at[str(e.scenario.preset), "benchmark"])]
+        rules.append(_("odds x{ratio} on {benchmark}").format(ratio=fmt.number(benchmark_ratio), benchmark=benchmark))
     if size_ratio != 1.0:
         rules.append(_("odds x{ratio} from model size").format(ratio=fmt.number(size_ratio)))
     if e.scenario.error_level == "acceptance":

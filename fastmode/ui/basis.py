@@ -6,8 +6,8 @@ import numpy as np
 import streamlit as st
 
 from fastmode import format as fmt
-from fastmode import link
-from fastmode.cards import Card, error_rules
+from fastmode import link, quality
+from fastmode.cards import BENCHMARKS, Card
 from fastmode.evaluate import Evaluation
 from fastmode.i18n import _
 from fastmode.productivity import TIME_PARTS
@@ -32,7 +32,7 @@ def _n(value: float) -> str:
 
 def _endpoint(e: Evaluation, preset: str) -> tuple[str, str, str]:
     row = e.catalog.endpoints.loc[preset]
-    return str(row["date"]), str(row["source_url"]), str(row["source_note"])
+    return str(row["date"]), str(row["source_url"]), str(row["source_note"]).partition(";")[0]
 
 
 def _speed(e: Evaluation) -> list[str]:
@@ -78,22 +78,21 @@ def _speed(e: Evaluation) -> list[str]:
             handshake=_n(e.at(side.handshake_s)), ttft=_n(e.at(side.ttft_s))
         )
     )
+    energy = e.at(side.service.energy_j_per_token)
+    if np.isfinite(energy):
+        lines.append(
+            _("energy {energy} per output token, chips alone at their rated power").format(energy=fmt.joules(energy))
+        )
     lines += _constants(e)
     return lines
 
 
 def _constants(e: Evaluation) -> list[str]:
-    rows = e.catalog.serving_constants
-    fitted = rows[rows["basis"] == "measured"] if "basis" in rows else rows
-    return (
-        [
-            _("fitted constants: {names} (data/serving_constants.csv)").format(
-                names=", ".join(f"{name} {value:g}" for name, value in fitted["value"].items())
-            )
-        ]
-        if len(fitted)
-        else []
-    )
+    """The serving constants fitted to measured rows, which every modelled speed rests on."""
+    table = e.catalog.serving_constants
+    fitted = table.loc[table["rows"] != "", "value"]
+    names = ", ".join(f"{name} {value:g}" for name, value in fitted.items())
+    return [_("{n} fitted constants (data/serving_constants.csv): {names}").format(n=len(fitted), names=names)]
 
 
 def _label(e: Evaluation, table: str, row: str) -> str:
@@ -139,14 +138,21 @@ def _error(e: Evaluation) -> list[str]:
             odds=_n(_odds(float(s.error))), benchmark=_n(e.at(e.now.benchmark_odds_ratio)), size=_n(e.at(e.now.size_odds_ratio)), result=_n(_odds(e.at(e.now.error_benchmark))),
         ),
         _("error = odds / (1 + odds) = {error}").format(error=_n(e.at(e.now.error_rate))),
-        *error_rules(e),
     ]  # fmt: skip
+    if e.at(e.now.size_odds_ratio) != 1.0:
+        slope = quality.beta(str(s.task_family), e.catalog, float(s.agentic_step))
+        words = {"value": _n(float(slope.value)), "low": _n(float(slope.low)), "high": _n(float(slope.high))}
+        lines.append(
+            _("size = (ratio of total parameters) ^ {value} ({low} to {high}): {rule}").format(
+                rule=_(quality.WHICH_TEXT[str(slope.which)]), **words
+            )
+        )
     if row["benchmark"]:
         scores = e.catalog.endpoints[row["benchmark"]]
         date, url, note = _endpoint(e, str(s.preset))
         lines.append(
             _("{benchmark}: {mine} % against {other} %: [{note}]({url}), {date}").format(
-                benchmark=row["benchmark"],
+                benchmark=BENCHMARKS[row["benchmark"]],
                 mine=_n(scores[str(s.preset)]),
                 other=_n(scores[row["reference"]]),
                 note=note,

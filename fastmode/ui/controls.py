@@ -163,7 +163,9 @@ def _group_shown(chosen: str):
         format_func=names.get,
         key="preset_group",
         required=True,
-        help=_("Which options the list below holds: the first fast tiers and what the founding articles name, today's tiers, or open models."),
+        help=_(
+            "Which options the list below holds: the first fast tiers and what the founding articles name, today's tiers, or open models."
+        ),
     )
     return groups == st.session_state["preset_group"]
 

@@ -41,7 +41,7 @@ def test_spark():
     assert no_figure(cost.value) and cost.tone == "same" and "under Prices" in " ".join((cost.change, *cost.lines))
     assert holds(cost, "provider cost $")
     assert (error.value, error.tone, error.word) == ("44.7 %", "worse", "derived")
-    assert error.change.startswith("+19.7 points vs GPT-5.3-Codex") and holds(error, "odds x2.43 from the same benchmark")
+    assert error.change.startswith("+19.7 points vs GPT-5.3-Codex") and holds(error, "odds x2.43 on Terminal-Bench 2.0")
     assert (net.value, net.unit, net.tone) == ("1.89x", "vs no AI", "worse")
     assert net.change.startswith("+34 % time per task vs GPT-5.3-Codex")
     assert holds(net, "34.4 min per accepted task", "correction time 22.9 min, 66.6 % of it")
