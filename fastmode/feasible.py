@@ -14,8 +14,9 @@ from fastmode.scenario import Scenario, all_fields, expand_preset
 def nearest(evaluation: Evaluation) -> dict[str, Any]:
     """Fields to change, with their new values, so that the scenario can be evaluated; empty if no such change is known.
 
-    Where only the reference has no speed: the option's own reference. Else tried in this order: the largest batch that fits, the fewest chips that hold the batch, both, and the preset's own serving
-    settings. Every answer has been evaluated.
+    Where only the reference has no speed: the option's own reference. Else tried in this order: the largest batch that fits,
+    the fewest chips that hold the batch, the number of chips left to the model, and the preset's own serving settings. Every
+    answer has been evaluated.
     """
     e = evaluation
     if np.isfinite(e.at(e.now.tokens_per_s)):

@@ -68,6 +68,21 @@ def _curves(picture: Picture, points: Evaluation | None) -> None:
         scenario_label=option_name(now, picture.edited), infeasible=along.spans, x_range=_room(along), x_unit="x" if along.axis == "distillation" else "",
     )  # fmt: skip
     chart(figure, key="tradeoffs", alt=_alt(along, now), height=HEIGHT, height_narrow=HEIGHT_NARROW, narrow=narrow)
+    note = _chips_note(along)
+    if note:
+        st.caption(note)
+
+
+def _chips_note(along: Sweep) -> str:
+    """Why a curve has steps: with an automatic number of chips, chips are added where memory ends."""
+    chips = along.evaluation.now.service.n_chips
+    chips = chips[np.isfinite(chips)]
+    if along.axis == "hardware" or not chips.size or chips.min() == chips.max():
+        return ""
+    words = {"low": fmt.number(chips.min()), "high": fmt.number(chips.max())}
+    return _(
+        "Steps in the curves: the number of chips is automatic and goes from {low} to {high} along this axis."
+    ).format(**words)
 
 
 def _room(along: Sweep) -> tuple[float, float] | None:

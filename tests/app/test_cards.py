@@ -315,3 +315,10 @@ def test_the_shared_link_keeps_how_the_page_is_looked_at():
     at.run()
     shared = next(code.value for code in at.sidebar.code if "python" not in code.value)
     assert "b=8" in shared and "x=hardware" in shared and "all=true" in shared
+
+
+def test_steps_of_the_curves_are_explained_by_the_chips_that_are_added():
+    captions = [caption.value for caption in start(page="trade_offs").main.caption]
+    assert any("goes from 19 to 184 along" in text for text in captions)
+    fixed = [caption.value for caption in start("preset=opus-4.6-fast", page="trade_offs").main.caption]
+    assert not any("Steps in the curves" in text for text in fixed)
