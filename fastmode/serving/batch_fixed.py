@@ -30,8 +30,13 @@ def serve(config: ServingConfig, catalog: Catalog) -> Service:
     A configuration that cannot be served has a status and a reason, never an exception. Raises ValueError only when
     the attributes of `config` do not broadcast to one length.
     """
+    return serve_tables(config, tables(catalog))
+
+
+def serve_tables(config: ServingConfig, table: Tables) -> Service:
+    """`serve` with the catalogue's arrays given, for instance with other constants (`tables_with`)."""
     with np.errstate(all="ignore"):
-        return _serve(config, tables(catalog))
+        return _serve(config, table)
 
 
 def _serve(config: ServingConfig, table: Tables) -> Service:

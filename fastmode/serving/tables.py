@@ -6,6 +6,7 @@ Each table has one extra last row of NaN (or neutral values), so that code -1 ga
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from types import SimpleNamespace
@@ -77,10 +78,19 @@ def tables(catalog: Catalog) -> Tables:
 
 @lru_cache(maxsize=8)
 def _tables(handle: _ByIdentity) -> Tables:
-    catalog = handle.catalog
-    constants = SimpleNamespace(
-        **{str(name): float(value) for name, value in catalog.serving_constants["value"].items()}
-    )
+    return tables_with(handle.catalog, {})
+
+
+def tables_with(catalog: Catalog, constants: Mapping[str, float]) -> Tables:
+    """Arrays of a catalogue with some serving constants replaced by name; nothing is kept.
+
+    Raises KeyError for a name that data/serving_constants.csv does not hold.
+    """
+    stored = {str(name): float(value) for name, value in catalog.serving_constants["value"].items()}
+    unknown = set(constants) - set(stored)
+    if unknown:
+        raise KeyError(f"unknown serving constants: {sorted(unknown)}")
+    constants = SimpleNamespace(**stored | {name: float(value) for name, value in constants.items()})
     models, hardware = catalog.models, catalog.hardware
     used, peak, share, bf16 = _precision_tables(hardware, constants)
     counts = catalog.measured["hardware_id"].value_counts()
