@@ -109,7 +109,7 @@ def _speed(e: Evaluation) -> Card:
         _("does not fit by the model")
         if unfit
         else _("outside measured range")
-        if bool(np.ravel(e.now.service.extrapolation)[0]) and np.isfinite(modelled) and output.kind == "modelled"
+        if bool(np.ravel(e.now.service.outside)[0]) and np.isfinite(modelled) and output.kind == "modelled"
         else ""
     )
     return Card("tokens_per_s_per_user", _("Tokens/s per user"), fmt.number(now), _("tok/s"), _against(e, now, reference), _tone(now, reference, True), tuple(lines), _word(output.kind), tag)  # fmt: skip

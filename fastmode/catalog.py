@@ -2,7 +2,8 @@
 
 `load()` reads every file once and refuses the whole catalogue, naming file, row and column, when a fact has no source,
 a key occurs twice, a number is not a number or lies outside what its unit allows, or a reference points nowhere.
-What a file must look like is declared in catalog_tables; adding a chip, a model or an endpoint is one row and no code.
+What a file must look like is declared in catalog_tables and catalog_measured; adding a chip, a model or an endpoint is
+one row and no code.
 """
 
 import csv
@@ -16,9 +17,12 @@ from urllib.parse import urlsplit
 import numpy as np
 import pandas as pd
 
+from fastmode import catalog_tables
+from fastmode.catalog_measured import MEASURED_JOINS, MEASURED_TABLES
 from fastmode.catalog_schema import TEXT, Column, Join, Table, takes
-from fastmode.catalog_tables import JOINS, TABLES
 
+TABLES = catalog_tables.TABLES | MEASURED_TABLES
+JOINS = catalog_tables.JOINS + MEASURED_JOINS
 DATA_DIR = Path(__file__).resolve().parent.parent / "data"
 MAX_PROBLEMS = 20
 
@@ -63,6 +67,12 @@ class Catalog:
     accept_length: pd.DataFrame
     measured: pd.DataFrame
     measured_suspects: pd.DataFrame
+    calibration_priors: pd.DataFrame
+    calibration_errors: pd.DataFrame
+    calibration_left_out: pd.DataFrame
+    calibration_sram: pd.DataFrame
+    calibration_sram_points: pd.DataFrame
+    sram_points: pd.DataFrame
 
 
 @dataclass

@@ -6,7 +6,8 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import fields as dataclass_fields
 from typing import Any
 
@@ -16,6 +17,8 @@ from fastmode.catalog import CatalogError
 from fastmode.i18n import _
 
 EXIT_UNREADABLE = 2
+PROGRESS_AFTER_S = 1.0  # shorter work needs no bar
+NARROW_SCREEN = 80  # columns, where a terminal does not tell its width
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -36,8 +39,14 @@ def main(arguments: list[str] | None = None) -> int:
         command = commands.add_parser(name, help=about)
         command.add_argument("input")
         command.add_argument("-o", "--output", required=True)
+    validate = commands.add_parser("validate", help=_("predicted against measured: errors by group as JSON"))
+    validate.add_argument("query", nargs="?", default="", help=_("address or query string of the Validation tab"))
+    validate.add_argument("-o", "--output", help=_("write the rows themselves to this CSV instead"))
     claims = commands.add_parser("claims", help=_("verdict on each claim of the founding articles, as CSV"))
     claims.add_argument("-o", "--output", required=True)
+    calibrate = commands.add_parser("calibrate", help=_("refit the serving constants to the measured rows and judge them"))
+    calibrate.add_argument("-o", "--output", help=_("folder to write to; data/ where none is given"))
+    calibrate.add_argument("--force", action="store_true", help=_("write also what is worse than the stored fit"))
     given = parser.parse_args(arguments)
     try:
         return _COMMANDS[given.command](given)
@@ -105,14 +114,16 @@ def _evaluate(given: argparse.Namespace) -> int:
 def _predict(given: argparse.Namespace) -> int:
     from fastmode.predict import main_predict
 
-    main_predict(given.input, given.output)
+    with _progress(given) as progress:
+        main_predict(given.input, given.output, progress=progress)
     return 0
 
 
 def _productivity(given: argparse.Namespace) -> int:
     from fastmode.productivity_csv import run
 
-    run(given.input, given.output)
+    with _progress(given) as progress:
+        run(given.input, given.output, progress=progress)
     return 0
 
 
@@ -121,6 +132,67 @@ def _claims(given: argparse.Namespace) -> int:
 
     claims_table().to_csv(given.output, index=False, lineterminator="\n")
     return 0
+
+
+def validation_document(query: str) -> dict[str, Any]:
+    """The JSON document of the command `validate`: the figures of the Validation tab for an address or query string."""
+    from fastmode import link, validation
+
+    view, unused = validation.from_query(query)
+    scenario, ignored = link.from_query(query)
+    near = validation.nearest(
+        str(scenario.model), str(scenario.hardware), str(scenario.engine), float(scenario.batch_size), float(scenario.context_tokens),
+    )  # fmt: skip
+    unused = [{"key": key, "value": value, "reason": reason} for key, value, reason in unused]
+    return validation.report(view) | {
+        "ignored": [{"key": i.key, "value": i.value, "reason": i.reason} for i in ignored] + unused,
+        "nearest": validation.nearest_document(near),
+    }
+
+
+def _validate(given: argparse.Namespace) -> int:
+    from fastmode import validation
+
+    if given.output:
+        validation.points(validation.from_query(given.query)[0]).to_csv(given.output, index=False, lineterminator="\n")
+        return 0
+    document = validation_document(given.query)
+    for part in document["ignored"]:
+        print(_("not used: {key}={value} ({reason})").format(**part), file=sys.stderr)
+    return _print(document)
+
+
+def _calibrate(given: argparse.Namespace) -> int:
+    from tqdm import tqdm
+
+    from fastmode.calibration import calibrate, fit_count, summary, write
+    from fastmode.catalog import DATA_DIR, load
+
+    catalog = load()
+    with tqdm(total=fit_count(catalog), desc=given.command, unit=_("fit"), leave=False, disable=None) as bar:
+        found = calibrate(catalog, bar.update)
+    print(summary(found))
+    for path in write(found, given.output or DATA_DIR, given.force):
+        print(_("written: {path}").format(path=path))
+    return 0
+
+
+@contextmanager
+def _progress(given: argparse.Namespace) -> Iterator[Callable[[int], None]]:
+    """What to call with the bytes read so far of the input: a bar where a person watches and waits, else nothing."""
+    from tqdm import tqdm
+
+    # Known only of a regular file; a pipe is counted without an end.
+    size = os.path.getsize(given.input) if os.path.isfile(given.input) else None
+    try:
+        columns = os.get_terminal_size(sys.stderr.fileno()).columns
+    except (AttributeError, OSError, ValueError):
+        columns = 0
+    with tqdm(  # nrows: a terminal that tells no size would hide it
+        total=size, desc=given.command, unit="B", unit_scale=True, leave=False, disable=None, delay=PROGRESS_AFTER_S,
+        ncols=columns or NARROW_SCREEN, nrows=2,
+    ) as bar:  # fmt: skip
+        yield lambda bytes_read: bar.update(bytes_read - bar.n)
 
 
 def _print(document: Any) -> int:
@@ -134,4 +206,6 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "predict": _predict,
     "productivity": _productivity,
     "claims": _claims,
+    "validate": _validate,
+    "calibrate": _calibrate,
 }

@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import os
 import re
-from pathlib import Path
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fastmode.csv_file import read_csv
+from fastmode.csv_file import CHUNK_ROWS, convert
 from fastmode.i18n import _
 from fastmode.serving import PRECISIONS, Service, ServingConfig, accept_curves, engine_code, precision_code, serve
+from fastmode.serving.bands import half_width
+from fastmode.serving.evidence import outside_words
 from fastmode.serving.tables import tables
 
 if TYPE_CHECKING:
@@ -28,6 +31,7 @@ OUTPUTS = (
     "ttft_ms_low", "ttft_ms_high", "extrapolation", "status",
 )  # fmt: skip
 MS_PER_S = 1e3
+BAND = 90  # % of the band in the columns ..._low and ..._high
 PURE_DECODE = "A"
 _NO_DRAFT = frozenset({"", "none", "no", "off", "0", "false", "nan"})
 _ENDLESS_TOKENS = 1e9
@@ -37,14 +41,26 @@ _LIMIT_OF = {
 }  # fmt: skip
 
 
-def predict(frame: pd.DataFrame, catalog: Catalog) -> pd.DataFrame:
-    """The input table with `OUTPUTS` added (replaced where a column of that name exists).
+@dataclass(frozen=True)
+class Prepared:
+    """The rows of a table as one configuration per row; every field has one element a row.
 
-    `concurrency` (or `concurrency_or_batch`) requests are in flight; what does not fit in memory waits. Times are
-    milliseconds. `clean_grade` A is a pure decode step at context `input_tokens`: no scheduler, no prefill, no time to
-    first token. An empty `output_tokens` leaves the prefill of the other requests out, which `extrapolation` says.
+    A cell that cannot be used is replaced by a harmless number (an unknown id by -1) so that all rows can be served at
+    once; only `status` tells such a row from a usable one.
     """
-    rows = len(frame)
+
+    config: ServingConfig  # queue_overflow is set: what does not fit in memory waits
+    pure: NDArray  # bool: a pure decode step (clean_grade A)
+    unknown_output: NDArray  # bool: no output_tokens given
+    status: list[str]  # empty = usable, else why not
+
+
+def prepare(frame: pd.DataFrame, catalog: Catalog) -> Prepared:
+    """Check and translate the cells of a table (columns of DESIGN section 13, as text or numbers).
+
+    `concurrency` (or `concurrency_or_batch`) requests are in flight. The mean context of a sequence is input + output / 2
+    tokens. Raises nothing for bad cells: the first one of a row sets its status.
+    """
     most = {column: float(catalog.assumptions.at[field, "max"]) for column, field in _LIMIT_OF.items()}
     cells = _Cells(frame)
     model = cells.identity("model_id", catalog.models.index)
@@ -83,57 +99,81 @@ def predict(frame: pd.DataFrame, catalog: Catalog) -> pd.DataFrame:
         draft_tokens=draft,
         queue_overflow=True,
     )
+    return Prepared(config, pure, unknown_output, cells.status)
+
+
+def times(prepared: Prepared, service: Service) -> tuple[NDArray, NDArray, NDArray]:
+    """(tpot_s, ttft_s, output_rate_per_chip) of each row of `serve(prepared.config, ...)`: seconds, seconds, tokens/s.
+
+    A pure decode step takes sequences / decode rate, its rate is that of decode alone and it has no time to first token
+    (NaN). All three are NaN where the row is not usable, the service has no figures, or a figure is not finite, positive
+    and free of lost digits.
+    """
+    pure = prepared.pure
+    tpot = np.where(pure, service.batch / service.decode_tokens_per_s, service.tpot_s)
+    rate = np.where(pure, service.decode_tokens_per_s, service.output_tokens_per_s) / service.n_chips
+    ok = _usable(prepared, service) & _sound(tpot) & _sound(1.0 / tpot) & _sound(rate) & (pure | _sound(service.ttft_s))
+    return np.where(ok, tpot, np.nan), np.where(ok & ~pure, service.ttft_s, np.nan), np.where(ok, rate, np.nan)
+
+
+def predict(frame: pd.DataFrame, catalog: Catalog) -> pd.DataFrame:
+    """The input table with `OUTPUTS` added (replaced where a column of that name exists).
+
+    `concurrency` (or `concurrency_or_batch`) requests are in flight; what does not fit in memory waits. Times are
+    milliseconds. `clean_grade` A is a pure decode step at context `input_tokens`: no scheduler, no prefill, no time to
+    first token. An empty `output_tokens` leaves the prefill of the other requests out, which `extrapolation` says, as it
+    names every part or range without measured rows. ..._low and ..._high are the 90 % band.
+    """
+    rows = len(frame)
     out = frame.drop(columns=[column for column in OUTPUTS if column in frame.columns])
     if rows == 0:
         return out.assign(**{column: pd.Series(dtype=object) for column in OUTPUTS})
-    service = serve(config, catalog)
-    status = [cells.status[i] or ("ok" if service.status[i] == 0 else service.reason(i)) for i in range(rows)]
-    ok = np.array([text == "ok" for text in status])
-    accepted = service.tpot_s if not pure.any() else np.where(pure, _pure_tpot(service), service.tpot_s)
-    rate = np.where(pure, service.decode_tokens_per_s, service.output_tokens_per_s) / service.n_chips
-    sound = _sound(accepted) & _sound(1.0 / accepted) & _sound(rate) & (pure | _sound(service.ttft_s))
-    for i in np.flatnonzero(ok & ~sound):
-        status[i] = _("not defined for these inputs")
-    ok &= sound
-    tpot = np.where(ok, accepted, np.nan)
-    ttft = np.where(ok & ~pure, service.ttft_s, np.nan)
-    empty = np.full(rows, np.nan)
+    prepared = prepare(frame, catalog)
+    service = serve(prepared.config, catalog)
+    tpot, ttft, rate = times(prepared, service)
+    ok = ~np.isnan(tpot)
+    status = np.array(prepared.status, dtype=object)
+    status[ok] = "ok"
+    status[_usable(prepared, service) & ~ok] = _("not defined for these inputs")
+    for i in np.flatnonzero(status == ""):
+        status[i] = service.reason(i)
+    table = tables(catalog)
     added = {
         "ttft_ms": ttft * MS_PER_S,
         "tpot_ms": tpot * MS_PER_S,
         "output_tok_s_per_user": 1.0 / tpot,
-        "output_tok_s_per_chip": np.where(ok, rate, np.nan),
-        "tpot_ms_low": empty,
-        "tpot_ms_high": empty,
-        "ttft_ms_low": empty,
-        "ttft_ms_high": empty,
-        "extrapolation": _extrapolation(model, hardware, unknown_output & ~pure, ok, catalog),
-        "status": status,
+        "output_tok_s_per_chip": rate,
+        "extrapolation": _extrapolation(prepared, service, ok),
+        "status": status.tolist(),
     }
+    for quantity, seconds in (("tpot", tpot), ("ttft", ttft)):
+        factor = np.exp(half_width(service, table, quantity, BAND))
+        added |= {f"{quantity}_ms_low": MS_PER_S * seconds / factor, f"{quantity}_ms_high": MS_PER_S * seconds * factor}
     return out.assign(**{column: added[column] for column in OUTPUTS})
 
 
-def main_predict(in_path: str | os.PathLike[str], out_path: str | os.PathLike[str]) -> None:
-    """Read a CSV, predict, write a CSV. Raises ValueError with a readable message for a file that cannot be used.
+def main_predict(
+    in_path: str | os.PathLike[str],
+    out_path: str | os.PathLike[str],
+    rows: int = CHUNK_ROWS,
+    progress: Callable[[int], None] | None = None,
+) -> None:
+    """Read a CSV, predict, write a CSV, `rows` rows at a time; the result does not depend on `rows`.
 
-    A row with more cells than the header is refused as a row: its values cannot be told apart.
+    progress: called now and then with the bytes read so far. Raises ValueError with a readable message for a file that
+    cannot be used; what was at `out_path` then stays. A row with more cells than the header is refused as a row.
     """
     from fastmode import catalog
 
-    frame, too_long = read_csv(Path(in_path))
-    missing = [column for column in (*IDENTITIES, "input_tokens") if column not in frame.columns]
-    if not {"concurrency", "concurrency_or_batch"} & set(frame.columns):
-        missing.append("concurrency")
-    if missing:
-        raise ValueError(_("{path} lacks the columns {columns}").format(path=in_path, columns=", ".join(missing)))
-    table = predict(frame, catalog.load())
-    table.loc[too_long, list(OUTPUTS)] = np.nan
-    table.loc[too_long, "status"] = _("row has more cells than the header")
-    try:
-        table.to_csv(out_path, index=False, lineterminator="\n")
-    except OSError as error:
-        message = _("cannot write {path}: {reason}").format(path=out_path, reason=error.strerror or error)
-        raise ValueError(message) from error
+    def work(frame: pd.DataFrame) -> pd.DataFrame:
+        missing = [column for column in (*IDENTITIES, "input_tokens") if column not in frame.columns]
+        if not {"concurrency", "concurrency_or_batch"} & set(frame.columns):
+            missing.append("concurrency")
+        if missing:
+            raise ValueError(_("{path} lacks the columns {columns}").format(path=in_path, columns=", ".join(missing)))
+        return predict(frame, catalog.load())
+
+    convert(in_path, out_path, work, OUTPUTS, rows, progress)
 
 
 class _Cells:
@@ -257,14 +297,16 @@ def _sound(values: NDArray) -> NDArray:
     return np.isfinite(values) & (values >= np.finfo(np.float64).tiny)
 
 
-def _pure_tpot(service: Service) -> NDArray:
-    """Time per output token of a pure decode step: sequences / decode rate."""
-    return service.batch / service.decode_tokens_per_s
+def _usable(prepared: Prepared, service: Service) -> NDArray:
+    """Rows whose cells are all right and whose configuration has figures."""
+    return (np.array(prepared.status, dtype=object) == "") & (service.status == 0)
 
 
-def _extrapolation(model: NDArray, hardware: NDArray, no_output: NDArray, ok: NDArray, catalog: Catalog) -> NDArray:
-    """Which of hardware, model and output length no measured row supports; `no` where all are supported."""
-    table = tables(catalog)
-    words = np.where(table.measured_hardware[hardware], "", "hardware+").astype(object)
-    words = words + np.where(table.measured_model[model], "", "model+") + np.where(no_output, "output_tokens+", "")
-    return np.where(ok, [word.rstrip("+") or "no" for word in words], "")
+def _extrapolation(prepared: Prepared, service: Service, ok: NDArray) -> NDArray:
+    """In which way a row lies outside what has been measured, joined by "+"; `no` where it does not, empty where not ok."""
+    lacks = prepared.unknown_output & ~prepared.pure
+    names = {
+        code: "+".join(outside_words(code // 2) + ["output_tokens"] * (code % 2)) or "no"
+        for code in np.unique(2 * service.outside + lacks)
+    }
+    return np.where(ok, [names[code] for code in 2 * service.outside + lacks], "")

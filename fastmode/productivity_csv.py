@@ -4,18 +4,18 @@ One row in, one row out, in the same order. A row that cannot be evaluated keeps
 `status` that names the column and what is allowed there.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from fastmode.csv_file import read_csv
+from fastmode.csv_file import CHUNK_ROWS, STATUS, convert
 from fastmode.i18n import N_, _
 from fastmode.productivity import TaskInputs, TaskResult, task
 
 OK = "ok"
-STATUS = "status"
 
 _ANY_POSITIVE = N_("a number above 0")
 _NOT_NEGATIVE = N_("a number of 0 or more")
@@ -162,18 +162,13 @@ def productivity_table(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([passed, pd.DataFrame(outputs, index=passed.index)], axis=1)
 
 
-def run(in_path: str | Path, out_path: str | Path) -> None:
-    """Read a CSV file, evaluate it with productivity_table and write the result.
+def run(
+    in_path: str | Path, out_path: str | Path, rows: int = CHUNK_ROWS, progress: Callable[[int], None] | None = None
+) -> None:
+    """Read a CSV file, evaluate it with productivity_table and write the result, `rows` rows at a time.
 
-    Raises ValueError, with a message for the user, when the file cannot be read (or the result not written). Rows with
-    more cells than the header are refused as rows: their values cannot be told apart.
+    progress: called now and then with the bytes read so far. Raises ValueError, with a message for the user, when the file
+    cannot be read (or the result not written); what was at `out_path` then stays. Rows with more cells than the header
+    are refused as rows.
     """
-    frame, too_long = read_csv(Path(in_path))
-    table = productivity_table(frame)
-    table[STATUS] = table[STATUS].mask(too_long, _("row has more cells than the header"))
-    table.loc[too_long, list(OUTPUTS)] = np.nan
-    try:
-        table.to_csv(out_path, index=False, lineterminator="\n")
-    except OSError as error:
-        message = _("cannot write {path}: {reason}").format(path=out_path, reason=error.strerror or error)
-        raise ValueError(message) from error
+    convert(in_path, out_path, productivity_table, tuple(OUTPUTS), rows, progress)

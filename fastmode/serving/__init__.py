@@ -4,9 +4,13 @@ from fastmode.serving.automatic import serve_automatic
 from fastmode.serving.batch_fixed import serve
 from fastmode.serving.configuration import ENGINES, PRECISIONS, ServingConfig, engine_code, precision_code
 from fastmode.serving.service import Service
+from fastmode.serving.simulation import Simulated, simulate
 from fastmode.serving.tables import accept_curves
+from fastmode.serving.traffic import Goodput, StaticBatch, Traffic, goodput, meets, serve_traffic, static_batch
+from fastmode.serving.under_load import ServiceInTraffic, in_traffic
 
 __all__ = [
-    "ENGINES", "PRECISIONS", "Service", "ServingConfig", "accept_curves", "engine_code", "precision_code", "serve",
-    "serve_automatic",
+    "ENGINES", "PRECISIONS", "Goodput", "Service", "ServiceInTraffic", "ServingConfig", "Simulated", "StaticBatch", "Traffic",
+    "accept_curves", "engine_code", "goodput", "in_traffic", "meets", "precision_code", "serve", "serve_automatic", "serve_traffic",
+    "simulate", "static_batch",
 ]  # fmt: skip

@@ -31,6 +31,7 @@ class Architecture:
     decode_group: NDArray  # multiply-adds per cached value and query token, decode
     prefill_group: NDArray
     kernels: NDArray  # launched per layer
+    reductions: NDArray  # all-reduces per layer that a tensor-parallel step waits for
     attention_bytes_4bit: NDArray  # bytes per attention value in a 4-bit checkpoint; 0 = 4-bit as well
 
 

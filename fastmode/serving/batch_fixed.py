@@ -12,6 +12,7 @@ from fastmode.serving import service as s
 from fastmode.serving import step as steps
 from fastmode.serving.architecture import Architecture
 from fastmode.serving.configuration import BF16, ENGINES, FP8, PRECISIONS, ServingConfig
+from fastmode.serving.evidence import PARTS, Evidence
 from fastmode.serving.layout import Chip, Layout, Memory, divide, fit, load_bytes
 from fastmode.serving.service import CHECKED, Service
 from fastmode.serving.step import Step, Work, decode, prefill, speculative
@@ -146,9 +147,30 @@ def _serve(config: ServingConfig, table: Tables) -> Service:
         kv_precision=cache,
         max_batch=np.maximum(max_batch, 0.0),
         fewest_chips=layout.fewest,
-        extrapolation=~(table.measured_hardware[hardware] & table.measured_model[model]),
+        model=model,
+        hardware=hardware,
+        engine=v["engine"],
+        context_tokens=v["context_tokens"],
+        size_ratio=v["size_ratio"],
+        **_outside(table.evidence, model, hardware, v["engine"], (batch, v["context_tokens"], layout.n_chips)),
         **out,
     )
+
+
+def _outside(
+    known: Evidence, model: NDArray, hardware: NDArray, engine: NDArray, load: tuple[NDArray, NDArray, NDArray]
+) -> dict[str, NDArray]:
+    """In which way, and how far, each configuration lies outside what has been measured. load: batch, context, chips."""
+    kind = known.kind[hardware]
+    measured_model = known.model[np.minimum(kind, 1), model]
+    bits = ~known.hardware[hardware] * 1 + ~measured_model * 2 + ~known.engine[engine] * 4
+    novel = ~known.vendor[hardware] * 1 + ~known.attention[model] * 1 + ~known.engine[engine] * 1
+    squared = np.zeros(model.shape)
+    for i, value in enumerate(load):
+        over = np.log(np.maximum(np.maximum(value / known.most[i, kind], known.least[i, kind] / np.maximum(value, 1.0)), 1.0))
+        bits = bits + (over > 0) * (1 << (PARTS + i))
+        squared += over**2
+    return {"kind": kind, "outside": bits.astype(np.int16), "novel": novel, "beyond": np.sqrt(squared)}
 
 
 def _queue(

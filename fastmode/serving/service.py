@@ -27,7 +27,7 @@ _REASONS = {
 
 @dataclass(frozen=True)
 class Service:
-    """One-dimensional arrays of length N; floats are NaN where the status is not 0.
+    """One-dimensional arrays of length N; figures are NaN where the status is not 0.
 
     Bytes are summed over all chips, copies included. Times are seconds; the seven `..._s` parts of an output token
     (weights, kv, compute, collectives, overhead, others_prefill) add up to `tpot_s` exactly.
@@ -66,7 +66,15 @@ class Service:
     prefill_tokens_per_s: NDArray  # all chips, prefill only
     decode_tokens_per_s: NDArray  # all chips, decode only
     energy_j_per_token: NDArray  # chips at TDP per output token
-    extrapolation: NDArray  # bool: a part or a kind of part without enough measured rows
+    model: NDArray  # the configuration as served, for comparing two: row of catalog.models
+    hardware: NDArray
+    engine: NDArray
+    context_tokens: NDArray
+    size_ratio: NDArray
+    kind: NDArray  # of the machine, index of evidence.KINDS
+    outside: NDArray  # int16, bits of evidence.OUTSIDE: in which way this lies outside what has been measured
+    novel: NDArray  # how many of vendor, engine and kind of attention have no measured rows
+    beyond: NDArray  # e-folds outside the measured range of batch, context and chips together; 0 inside
 
     def reason(self, i: int) -> str:
         """Why configuration `i` has no figures, in the reader's language; `ok` when it has."""

@@ -63,7 +63,7 @@ def collectives(arch: Architecture, chip: Chip, layout: Layout, tokens: NDArray,
     spread = np.where(layout.ep > 1, arch.moe_share, 0.0)
     routed = (c.bytes_fp8 + c.bytes_bf16) * arch.experts_per_token * (n - 1.0) / n / n
     moved = tokens * arch.hidden * (ring * (2.0 - spread) + routed * spread)
-    seconds = arch.layers * (2.0 * latency + moved / (link * c.link_share_decode))
+    seconds = arch.layers * (arch.reductions * latency + moved / (link * c.link_share_decode))
     return np.where((n > 1) & (chip.sram == 0), seconds, 0.0)
 
 
@@ -170,7 +170,7 @@ def prefill(
     products = 2.0 * active * (fresh + c.prefill_short_tokens) / (n * work.flops * work.prefill_share)
     mean_context = cached + 0.5 * fresh
     seen = arch.kv_later * mean_context + (arch.kv_first - arch.kv_later) * np.minimum(mean_context, arch.window)
-    attention = 2.0 * arch.prefill_group * seen * fresh / (n * chip.bf16_flops * c.prefill_share_bf16)
+    attention = 2.0 * arch.prefill_group * seen * fresh / (n * chip.bf16_flops * c.prefill_share_attention)
     link = np.where(n > chip.domain, c.network_bytes_per_s, chip.link)
     reduced = 4.0 * c.bytes_bf16 * fresh * arch.hidden * (n - 1.0) / n / (link * c.link_share_prefill)
     traffic = c.activation_passes * fresh * arch.hidden / chip.bandwidth

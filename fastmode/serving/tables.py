@@ -17,6 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fastmode.serving.configuration import BF16, ENGINES, FP8, PRECISIONS
+from fastmode.serving.evidence import Evidence, evidence_of
 
 if TYPE_CHECKING:
     from fastmode.catalog import Catalog
@@ -28,7 +29,7 @@ GIGA = 1e9
 ARCHITECTURE = (
     "layers", "hidden", "attention_params", "ffn_params", "head_params", "stored_params", "expert_params", "experts",
     "experts_per_token", "moe_share", "kv_first", "kv_later", "window", "kv_heads", "decode_group", "prefill_group",
-    "kernels", "attention_bytes_4bit",
+    "kernels", "reductions", "attention_bytes_4bit",
 )  # fmt: skip
 CHIP = (
     "memory_bytes", "bandwidth", "link", "domain", "tdp_w", "sram", "usable_share", "reserve_bytes", "floor_layer_s",
@@ -54,8 +55,7 @@ class Tables:
     peak_flops: NDArray  # [hardware, precision]
     prefill_share: NDArray  # [hardware, precision]: reached share of the peak in prefill
     accept_length: NDArray  # [curve, draft tokens]; the last row is 1 (no speculation)
-    measured_hardware: NDArray  # [hardware] bool
-    measured_model: NDArray  # [model] bool
+    evidence: Evidence
 
 
 class _ByIdentity:
@@ -86,15 +86,13 @@ def tables_with(catalog: Catalog, constants: Mapping[str, float]) -> Tables:
 
     Raises KeyError for a name that data/serving_constants.csv does not hold.
     """
-    stored = {str(name): float(value) for name, value in catalog.serving_constants["value"].items()}
+    stored = _stored(catalog)
     unknown = set(constants) - set(stored)
     if unknown:
         raise KeyError(f"unknown serving constants: {sorted(unknown)}")
     constants = SimpleNamespace(**stored | {name: float(value) for name, value in constants.items()})
     models, hardware = catalog.models, catalog.hardware
     used, peak, share, bf16 = _precision_tables(hardware, constants)
-    counts = catalog.measured["hardware_id"].value_counts()
-    enough = counts.index[counts >= constants.measured_rows_enough]
     return Tables(
         constants=constants,
         architecture=_with_last(_architecture(models, constants), np.nan),
@@ -105,15 +103,24 @@ def tables_with(catalog: Catalog, constants: Mapping[str, float]) -> Tables:
         used_precision=used,
         peak_flops=peak,
         prefill_share=share,
-        accept_length=_accept_table(catalog.accept_length)[1],
-        measured_hardware=np.append(hardware.index.isin(enough) & (hardware["memory_kind"] != "SRAM"), False),
-        measured_model=np.append(models.index.isin(catalog.measured["model_id"].unique()), False),
+        accept_length=_accept_table(_ByIdentity(catalog))[1],
+        evidence=_evidence(_ByIdentity(catalog)),
     )
+
+
+def _stored(catalog: Catalog) -> dict[str, float]:
+    return {str(name): float(value) for name, value in catalog.serving_constants["value"].items()}
+
+
+@lru_cache(maxsize=8)
+def _evidence(handle: _ByIdentity) -> Evidence:
+    """What is measured does not change with a fitted constant, so it is gathered once a catalogue."""
+    return evidence_of(handle.catalog, SimpleNamespace(**_stored(handle.catalog)))
 
 
 def accept_curves(catalog: Catalog) -> tuple[str, ...]:
     """Ids of the measured accept-length curves, in the order of the code `ServingConfig.speculation`."""
-    return _accept_table(catalog.accept_length)[0]
+    return _accept_table(_ByIdentity(catalog))[0]
 
 
 def _with_last(columns: list[NDArray], fill: float) -> NDArray:
@@ -179,6 +186,7 @@ def _architecture(models: pd.DataFrame, c: SimpleNamespace) -> list[NDArray]:
         "experts_per_token": per_token, "moe_share": moe_layers / layers, "kv_first": first, "kv_later": later,
         "window": np.nan_to_num(_number(models, "window_tokens")), "kv_heads": np.where(latent, 1.0, kv_heads),
         "decode_group": decode, "prefill_group": prefill, "kernels": kernels,
+        "reductions": c.reductions_per_layer + np.nan_to_num(_number(models, "qk_norm_reduced")),
         "attention_bytes_4bit": np.where(
             dense, 0.0, np.where(native.str.startswith("fp8"), c.bytes_fp8, c.bytes_bf16)),
     }  # fmt: skip
@@ -255,8 +263,10 @@ def _chips(hardware: pd.DataFrame, c: SimpleNamespace, bf16_flops: NDArray) -> l
     return [columns[name] for name in CHIP]
 
 
-def _accept_table(frame: pd.DataFrame) -> tuple[tuple[str, ...], NDArray]:
+@lru_cache(maxsize=8)
+def _accept_table(handle: _ByIdentity) -> tuple[tuple[str, ...], NDArray]:
     """Curve ids (first seen first), tokens per verification step [curve + 1, 0..longest draft]; gaps interpolated."""
+    frame = handle.catalog.accept_length
     longest = int(frame["draft_tokens"].max()) if len(frame) else 0
     grid = np.arange(longest + 1)
     ids = tuple(frame["id"].unique())

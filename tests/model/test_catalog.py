@@ -26,13 +26,15 @@ def write(folder, name, rows):
 
 @pytest.fixture(scope="module")
 def small_copy(tmp_path_factory):
-    """A copy of data/ with the one large file shortened, so that many broken variants stay cheap to load."""
+    """A copy of data/ with the large files shortened, so that many broken variants stay cheap to load."""
     folder = tmp_path_factory.mktemp("small") / "data"
     shutil.copytree(DATA_DIR, folder)
     suspects = read(folder, "measured_suspects")[:3]
     ids = {row["row_id"] for row in suspects}
     write(folder, "measured_suspects", suspects)
-    write(folder, "measured", [row for row in read(folder, "measured") if row["row_id"] in ids])
+    for name in ("measured", "calibration_left_out"):
+        kept = [row for row in read(folder, name) if row["row_id"] in ids]
+        write(folder, name, kept or read(folder, name)[:0])
     return folder
 
 
@@ -317,6 +319,10 @@ H100, SPARK = row_of("hardware", "h100_sxm"), row_of("presets", "gpt-5.3-codex-s
         ("profile_values", 2, {"basis": "derived", "source_url": ""}, "row 2, column source_url: expected an address"),
         ("measured", 2, {"model_id": "gpt-2"}, "row 2, column model_id: expected a known id of models.csv"),
         ("measured", 2, {"source_name": "hearsay"}, "column source_name: expected a known title of sources.csv"),
+        ("sram_points", 2, {"model_id": "gpt-2"}, "row 2, column model_id: expected a known id of models.csv"),
+        ("sram_points", 2, {"model_id": ""}, "row 2, column model_id: expected a model where the row is used"),
+        ("sram_points", 2, {"use": "0"}, "row 2, column why_not: expected a reason where the row is not used"),
+        ("sram_points", 2, {"hardware_id": "abacus"}, "row 2, column hardware_id: expected a known id of hardware.csv"),
         ("quality_pairs", 2, {"parent_score": "101"}, "row 2, column parent_score: expected at most 100"),
         ("accept_length", 2, {"mean_accept_length": "2.5"}, "mean_accept_length: expected at most draft_tokens + 1"),
     ],

@@ -16,7 +16,7 @@ BASE = {"catalog", "i18n", "units"}
 PARTS = BASE | {"scenario", "serving", "economics", "quality", "productivity"}
 SPINE = PARTS | {"link", "option_table", "side", "evaluate"}
 VIEWS = SPINE | {"sweep", "uncertainty", "strategies", "explain", "predict", "productivity_csv"}
-WORDS = {"format", "verdict", "cards", "feasible", "together", "picture"}
+WORDS = {"format", "verdict", "cards", "slo", "feasible", "together", "picture"}
 MODEL = VIEWS | WORDS | {"calibration", "validation", "claims"}
 ALLOWED = {
     "fastmode": set(),
@@ -24,9 +24,11 @@ ALLOWED = {
     "units": set(),
     "catalog_schema": {"i18n"},
     "catalog_tables": {"catalog_schema"},
-    "catalog": {"i18n", "catalog_schema", "catalog_tables"},
+    "catalog_measured": {"catalog_schema"},
+    "catalog": {"i18n", "catalog_schema", "catalog_tables", "catalog_measured"},
     "format": {"i18n"},
-    "scenario": BASE,
+    "field": {"i18n"},
+    "scenario": BASE | {"field"},
     "link": BASE | {"scenario"},
     "serving": BASE,
     "economics": BASE | {"serving"},
@@ -44,6 +46,7 @@ ALLOWED = {
     "explain": SPINE | {"uncertainty", "format"},
     "calibration": BASE | {"serving", "predict"},
     "validation": BASE | {"serving", "predict", "calibration"},
+    "slo": SPINE | {"format"},
     "feasible": SPINE,
     "together": SPINE,
     "picture": SPINE | {"sweep", "together", "verdict"},

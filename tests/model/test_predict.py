@@ -79,7 +79,8 @@ def test_columns_and_order(cat):
     assert out["note"].tolist() == ["b", "a"]
     assert out["status"].tolist() == ["ok", "unknown model_id: nobody"]
     assert out["extrapolation"].tolist() == ["no", ""]
-    assert np.isnan(out["tpot_ms"][1]) and np.isnan(out["tpot_ms_low"]).all()
+    assert np.isnan(out["tpot_ms"][1]) and np.isnan(out["tpot_ms_low"][1])
+    assert out["tpot_ms_low"][0] < out["tpot_ms"][0] < out["tpot_ms_high"][0]
     assert out["output_tok_s_per_user"][0] == pytest.approx(1000 / out["tpot_ms"][0])
 
 

@@ -85,9 +85,9 @@ def requirements(name: str) -> list[Requirement]:
     return [Requirement(line) for line in stripped if line and not line.startswith("-r ")]
 
 
-def test_runtime_needs_exactly_four_packages():
+def test_runtime_needs_exactly_five_packages():
     names = {requirement.name for requirement in requirements("requirements.txt")}
-    assert names == {"streamlit", "plotly", "pandas", "numpy"}
+    assert names == {"streamlit", "plotly", "pandas", "numpy", "tqdm"}
 
 
 @pytest.mark.parametrize("name", REQUIREMENT_FILES)

@@ -1,0 +1,114 @@
+"""Each claim of the founding articles against the catalogue and the model.
+
+A verdict is a small function of stored rows or of an evaluation, registered under the claim's id in VERDICTS; the claimed
+numbers are read from the claim's own row. A claim without a function is "untested", one marked as outside scope in its row
+says so. What the rules mean by agreement:
+
+* a claimed figure and ours are the same when they differ by at most ROUNDING, since the claims are rounded figures;
+* "supported" asks for rows that are measured, or for a fact the vendor sets by itself (a price, a part's memory, area or
+  power); agreement with a figure that is only stated or reported is "partly supported";
+* a floor ("more than") is taken without tolerance, and a ceiling ("up to") is not contradicted by a lower speed;
+* a direction ("small batches lower the throughput") holds where the model shows it over the whole range named in the basis;
+  where measured rows show the same quantity, nine in ten of their neighbouring pairs must agree as well;
+* a claim of several parts is "supported" when all of them hold, "partly supported" when some do, "contradicted" when none;
+  a part that nobody publishes does not hold;
+* a cause ("is what makes it fifteen times faster") is judged by changing that alone in the model: "partly
+  supported" while it explains more than ROUNDING but less than the claimed figure;
+* a forecast is judged by what is in the catalogue today, and its basis says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pandas as pd
+
+from fastmode.catalog import Catalog, load
+from fastmode.claims import batches, chips, energy, offers, pipelines, wafers
+from fastmode.claims.found import (
+    CODEX,
+    CONTRADICTED,
+    FAST,
+    OUTSIDE,
+    PARTLY,
+    SUPPORTED,
+    UNTESTED,
+    VERDICT_WORDS,
+    Facts,
+    Finding,
+    Unknown,
+)  # fmt: skip
+from fastmode.i18n import _
+
+__all__ = [
+    "COLUMNS", "CONTRADICTED", "OUTSIDE", "PARTLY", "SUPPORTED", "UNTESTED", "VERDICTS", "VERDICT_WORDS", "Finding",
+    "claims_table",
+]  # fmt: skip
+
+COLUMNS = ("id", "claim", "verdict", "kind", "value", "unit", "low", "high", "published", "basis", "link")
+HOOK = "which_model_feature_would_reproduce_or_test_it"
+
+VERDICTS: dict[str, Callable[[Facts], Finding]] = {
+    "C01": offers.up_to,
+    "C02": offers.two_speeds,
+    "C03": offers.price_ratio,
+    "C06": batches.price_of_speed,
+    "C07": batches.memory_bound,
+    "C08": batches.prompt_upload,
+    "C12": batches.throughput,
+    "C14": batches.after_first_token,
+    "C15": offers.spark_speed,
+    "C16": offers.speed_ratio(CODEX),
+    "C17": offers.speed_ratio(FAST),
+    "C21": chips.areas,
+    "C22": chips.wafer_memory,
+    "C23": chips.gpu_sram,
+    "C24": chips.params_held,
+    "C25": wafers.resident,
+    "C26": wafers.sram_reads,
+    "C27": wafers.codex_fits,
+    "C30": wafers.linked,
+    "C32": pipelines.sharding,
+    "C33": pipelines.series,
+    "C34": pipelines.long_pipeline,
+    "C35": wafers.little_sram,
+    "C36": energy.rivals,
+    "C37": pipelines.interconnect,
+    "C43": chips.newer_gpu,
+    "C44": batches.speculation,
+    "C46": batches.plain_batching,
+    "C51": chips.megawatts,
+    "C52": energy.dedicated,
+    "C54": chips.memory_tiers,
+    "C55": chips.external_memory,
+    "C68": offers.correcting,
+    "C69": offers.founding_trade,
+    "C77": wafers.fitting,
+}
+
+
+def _find(identity: str, row: pd.Series, catalog: Catalog) -> Finding:
+    if row[HOOK] == OUTSIDE:
+        return Finding(OUTSIDE, basis=_("An opinion or a forecast that no figure here can test."))
+    if identity not in VERDICTS:
+        return Finding(UNTESTED, unit=str(row["unit"]), basis=_("No calculation yet."))
+    try:
+        return VERDICTS[identity](Facts(catalog, str(row["quantity"])))
+    except Unknown:
+        return Finding(UNTESTED, unit=str(row["unit"]), basis=_("A figure it rests on is not in the data."))
+
+
+def claims_table(catalog: Catalog | None = None) -> pd.DataFrame:
+    """One row a claim, in the order of the data, with the columns COLUMNS.
+
+    verdict is one of VERDICT_WORDS, untranslated; value, low and high are float64 in `unit`, NaN where there is no figure;
+    published is the claim's own quantity as written; link is an address of the app relative to its root, "" where no
+    page shows the claim. Texts of basis are in the current language.
+    """
+    catalog = catalog or load()
+    rows = []
+    for identity, row in catalog.claims.iterrows():
+        finding = _find(str(identity), row, catalog)
+        own = {"id": identity, "claim": row["claim"], "published": row["quantity"]}
+        rows.append(own | {name: getattr(finding, name) for name in COLUMNS if name not in own})
+    return pd.DataFrame(rows, columns=list(COLUMNS))
