@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,6 +11,7 @@ from fastmode import format as fmt
 from fastmode import productivity
 from fastmode.evaluate import BASIS_WORDS, Evaluation
 from fastmode.i18n import N_, _
+from fastmode.serving.evidence import PARTS, outside_words
 
 BETTER, WORSE, SAME = "better", "worse", "same"
 # Columns of the endpoints table, by the benchmarks' own names.
@@ -42,6 +44,7 @@ class Card:
     word: str
     tag: str = ""
     hint: str = ""  # the term in one sentence
+    band: str = ""  # the 90 % band; empty where there is none
 
 
 def cards(evaluation: Evaluation) -> list[Card]:
@@ -53,6 +56,27 @@ def cards(evaluation: Evaluation) -> list[Card]:
 def output_texts(evaluation: Evaluation) -> dict[str, str]:
     """Each card's figure as the page writes it, by output name."""
     return {card.key: fmt.join_unit(card.value, card.unit) for card in cards(evaluation)}
+
+
+def _band(e: Evaluation, name: str, form: Callable[[float], str]) -> str:
+    """The 90 % band of an output as text; empty where it has none, as a quoted figure."""
+    output = e.outputs()[name]
+    if output.low is None or not np.isfinite(np.ravel(output.low)[0]):
+        return ""
+    low, high = (form(float(np.ravel(end)[0])) for end in (output.low, output.high))
+    return _("90 %: {low}-{high}").format(low=low, high=high)
+
+
+def outside_range(e: Evaluation) -> str:
+    """In which way the scenario lies outside what has been measured, in words; empty where it does not."""
+    bits = int(np.ravel(e.now.service.outside)[0])
+    parts, ranges = bits & ((1 << PARTS) - 1), bits >> PARTS << PARTS
+    said = []
+    if parts:
+        said.append(_("not validated: {what}").format(what=", ".join(_(w) for w in outside_words(parts))))
+    if ranges:
+        said.append(_("outside measured range: {what}").format(what=", ".join(_(w) for w in outside_words(ranges))))
+    return "; ".join(said)
 
 
 def _tone(new: float, old: float, more_is_better: bool) -> str:
@@ -77,8 +101,10 @@ def _speed(e: Evaluation) -> Card:
     now, reference = e.at(e.now.tokens_per_s), e.at(e.reference.tokens_per_s)
     modelled, published = e.at(e.now.modelled_tokens_per_s), e.at(e.now.published_tokens_per_s)
     waits = [fmt.duration(e.at(side.task.wait_s)) for side in (e.now, e.reference)]
+    ttft = _("TTFT {ttft} per call").format(ttft=fmt.duration(e.at(e.now.ttft_client_s)))
+    ttft_band = _band(e, "ttft_s", fmt.duration)
     lines = [
-        _("TTFT {ttft} per call").format(ttft=fmt.duration(e.at(e.now.ttft_client_s))),
+        f"{ttft} ({ttft_band})" if ttft_band else ttft,
         _("waits {wait} an attempt").format(wait=waits[0])
         if waits[0] == waits[1]
         else _("waits {wait} an attempt, not {other}").format(wait=waits[0], other=waits[1]),
@@ -108,11 +134,11 @@ def _speed(e: Evaluation) -> Card:
     tag = (
         _("does not fit by the model")
         if unfit
-        else _("outside measured range")
-        if bool(np.ravel(e.now.service.outside)[0]) and np.isfinite(modelled) and output.kind == "modelled"
+        else outside_range(e)
+        if np.isfinite(modelled) and output.kind == "modelled"
         else ""
     )
-    return Card("tokens_per_s_per_user", _("Tokens/s per user"), fmt.number(now), _("tok/s"), _against(e, now, reference), _tone(now, reference, True), tuple(lines), _word(output.kind), tag)  # fmt: skip
+    return Card("tokens_per_s_per_user", _("Tokens/s per user"), fmt.number(now), _("tok/s"), _against(e, now, reference), _tone(now, reference, True), tuple(lines), _word(output.kind), tag, band=_band(e, "tokens_per_s_per_user", fmt.number))  # fmt: skip
 
 
 def _cost(e: Evaluation) -> Card:
@@ -147,6 +173,7 @@ def _cost(e: Evaluation) -> Card:
         _tone(multiplier, 1.0, False),
         tuple(lines),
         _price_word(e),
+        band=_band(e, "cost_multiplier", fmt.ratio),
     )
 
 

@@ -39,6 +39,11 @@ from fastmode.catalog_schema import (
     within_own_limits,
 )
 
+# Facts of a model with sparse attention: known together or not at all.
+SPARSE = (
+    "sparse_layers", "sparse_tokens", "index_layers", "index_heads", "index_head_dim", "index_bytes_per_token",
+)  # fmt: skip
+
 TABLES: dict[str, Table] = {
     "models": Table(
         {
@@ -56,6 +61,13 @@ TABLES: dict[str, Table] = {
             "kv_bytes_per_token_bf16": number(100, 1e8),
             "kv_bytes_per_token_bf16_beyond_window": number(0, 1e8),
             "window_tokens": TOKENS,
+            "sparse_layers": number(1, 1000),
+            "sparse_tokens": TOKENS,
+            "index_layers": number(1, 1000),
+            "index_heads": number(1, 4096),
+            "index_head_dim": number(8, 4096),
+            "index_bytes_per_token": number(1, 1e6),
+            "state_bytes_per_sequence": number(1e3, 1e11),
             "n_experts": number(1, 1e4),
             "experts_per_token": number(1, 1e4),
             "shared_experts": number(0, 1e3),
@@ -80,8 +92,16 @@ TABLES: dict[str, Table] = {
             ("expert_params_b", "total_params_b"),
             ("experts_per_token", "n_experts"),
             ("moe_layers", "layers"),
+            ("index_layers", "sparse_layers", "layers"),
             ("n_kv_heads", "n_heads"),
             ("kv_bytes_per_token_bf16_beyond_window", "kv_bytes_per_token_bf16"),
+        ),
+        rules=(
+            (
+                "sparse_tokens",
+                "all six columns of sparse attention (sparse_..., index_...) or none",
+                lambda t: t[list(SPARSE)].notna().sum(axis=1).isin((0, len(SPARSE))),
+            ),
         ),
     ),
     "hardware": Table(

@@ -136,7 +136,8 @@ def _claims(given: argparse.Namespace) -> int:
 
 def validation_document(query: str) -> dict[str, Any]:
     """The JSON document of the command `validate`: the figures of the Validation tab for an address or query string."""
-    from fastmode import link, validation
+    from fastmode import link, validation, validation_sram
+    from fastmode.catalog import load
 
     view, unused = validation.from_query(query)
     scenario, ignored = link.from_query(query)
@@ -147,6 +148,7 @@ def validation_document(query: str) -> dict[str, Any]:
     return validation.report(view) | {
         "ignored": [{"key": i.key, "value": i.value, "reason": i.reason} for i in ignored] + unused,
         "nearest": validation.nearest_document(near),
+        "sram": validation_sram.document(load()),
     }
 
 

@@ -11,20 +11,20 @@ scenario, its anchor and the reference together.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from dataclasses import fields as dataclass_fields
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
-from fastmode import quality
+from fastmode import band, quality
 from fastmode.catalog import Catalog, load
 from fastmode.i18n import N_, _
 from fastmode.option_table import code_maps, coded, preset_table, profile_shapes
-from fastmode.scenario import Scenario, all_fields
-from fastmode.serving import Service, ServingConfig, serve_automatic
+from fastmode.scenario import TRAFFIC, Scenario, all_fields
+from fastmode.serving import Goodput, Service, ServiceInTraffic, ServingConfig, goodput, in_traffic, serve_automatic
 from fastmode.serving.configuration import CODES
 from fastmode.serving.service import BATCH
 from fastmode.side import OWN_FIGURES, Setup, Side, side
@@ -38,6 +38,10 @@ BASIS_WORDS = {
     "modelled": N_("modelled"),
     "assumed": N_("assumed"),
 }
+
+TRAFFIC_OUTPUTS = ("requests_per_s", "running_batch", "saturation_requests_per_s")
+GOODPUT_OUTPUTS = ("slo_batch", "goodput_requests_per_s", "goodput_tokens_per_s")
+GOODPUT_FIGURES = ("batch", "requests_per_s", "output_tokens_per_s")  # of Goodput, in the same order
 
 _NAMES = tuple(f.name for f in dataclass_fields(Scenario))
 
@@ -74,6 +78,19 @@ class Evaluation:
             now, other = (s.task.time_per_task_s - s.task.escaped_s for s in (self.now, self.reference))
             return now / other - 1.0
 
+    def bands(self, level: int) -> dict[str, band.Ends]:
+        """Lower and upper ends at the 50 or 90 % level by name of output, for what has a band.
+
+        The two ends meet at a quoted figure. The cost multiplier's is how far modelled speed may move a modelled price.
+        """
+        cost = np.hypot(*(band.price_half_width(side, level, self.catalog) for side in (self.now, self.reference)))
+        return {
+            "tokens_per_s_per_user": band.speed_band(self.now, level, self.catalog),
+            "ttft_s": band.ttft_band(self.now, level, self.catalog),
+            "cost_multiplier": band.around(self.cost_multiplier, cost),
+            "modelled_tokens_per_s_per_user": band.modelled_speed_band(self.now, level, self.catalog),
+        }
+
     def at(self, array: np.ndarray, index: int = 0) -> float:
         """One element of a result, whatever it was broadcast from."""
         flat = np.ravel(array)
@@ -103,8 +120,38 @@ class Evaluation:
         """The vendor's own "up to" multiple over its standard tier: a statement of its own, not used in any other figure."""
         return preset_table(self.catalog).speed_multiple[side.preset]
 
+    @cached_property
+    def goodput(self) -> Goodput | None:
+        """The most the scenario's own deployment carries within its limits (SLO); None where none is given.
+
+        The limits are on TTFT and time per output token as shown. TTFT holds the handshake; where the rest of it, or the
+        speed, is the model's times the published over the model's at the preset, the limits are divided by the same. NaN
+        where that is unknown. Computed when first asked for: it takes as long as some thirty evaluations.
+        """
+        if self.scenario.slo_ttft_s is None and self.scenario.slo_tpot_s is None:
+            return None
+        _shape, v = _flatten(self.scenario)
+        first, each = v["slo_ttft_s"], v["slo_tpot_s"]
+        unlimited = np.isnan(first) & np.isnan(each)
+        if unlimited.all():
+            return None
+        # The factors do not depend on the load; at batch 1 there are figures wherever there are any.
+        alone = evaluate(replace(self.scenario, load="batch", batch_size=1.0), self.catalog).now
+        with np.errstate(invalid="ignore", divide="ignore"):
+            shown_ttft = np.where(np.isnan(first), 1.0, alone.ttft_s / alone.service.ttft_s)
+            shown_tpot = np.where(np.isnan(each), 1.0, alone.modelled_tokens_per_s / alone.tokens_per_s)
+        config = ServingConfig(**_asked(v, self.catalog), **_call_shape(v), size_ratio=v["distillation"])
+        found = goodput(config, (first - v["handshake_s"]) / shown_ttft, each / shown_tpot, self.catalog)
+        unknown = unlimited | np.isnan(shown_ttft * shown_tpot)
+        figures = {n: np.where(unknown, np.nan, getattr(found, n)) for n in GOODPUT_FIGURES}
+        return replace(found, **figures)
+
     def outputs(self) -> dict[str, Output]:
         """The figures of the contract of the command `evaluate`, values shaped like the scenario."""
+        return self._outputs
+
+    @cached_property
+    def _outputs(self) -> dict[str, Output]:
         now, ref = self.now, self.reference
         speed_word = self._speed_word(now)
         modelled, derived = "modelled", "derived"
@@ -134,14 +181,33 @@ class Evaluation:
             "n_chips": (now.service.n_chips, ref.service.n_chips, "chips", modelled),
             "max_batch": (now.service.max_batch, ref.service.max_batch, "sequences", modelled),
         }  # fmt: skip
+        rows |= self._load_rows()
         made = {}
+        bands = self.bands(90)
         for name, (value, reference, unit, kind) in rows.items():
             shaped = self._shaped(value)
             low = high = None
             if name == "provider_cost_usd_per_mtok":  # the range of chip-hour prices, not a statistical band
                 low, high = self._shaped(now.provider_usd_per_mtok[0]), self._shaped(now.provider_usd_per_mtok[2])
+            elif name in bands:  # a quoted figure is what it is: no band
+                ends = np.broadcast_arrays(*(np.ravel(end) for end in bands[name]))
+                low, high = (self._shaped(np.where(ends[0] < ends[1], end, np.nan)) for end in ends)
             made[name] = Output(shaped, unit, kind, self._shaped(reference), low, high, self._missing(name, value))
         return made
+
+    def _load_rows(self) -> dict[str, tuple[np.ndarray, np.ndarray, str, str]]:
+        """Figures of traffic and of goodput, NaN where there is none; the reference has a fixed batch and no limits."""
+        none = np.full(1, np.nan)
+        own = self.now.service if isinstance(self.now.service, ServiceInTraffic) else None
+        rows = {
+            "requests_per_s": (own.requests_per_s if own else none, none, "requests/s, all chips", "assumed"),
+            "running_batch": (own.running if own else none, none, "requests", "modelled"),
+            "saturation_requests_per_s": (own.saturation_requests_per_s if own else none, none, "requests/s, all chips", "modelled"),
+        }  # fmt: skip
+        units = ("requests", "requests/s, all chips", "tok/s, all chips")
+        for name, figure, unit in zip(GOODPUT_OUTPUTS, GOODPUT_FIGURES, units, strict=True):
+            rows[name] = (getattr(self.goodput, figure) if self.goodput else none, none, unit, "modelled")
+        return rows
 
     def to_frame(self):
         """One row an element: the fields of the scenario and every output."""
@@ -185,6 +251,10 @@ class Evaluation:
     def _missing(self, name: str, value: np.ndarray) -> str:
         if np.isfinite(np.ravel(value)[0]):
             return ""
+        if name in GOODPUT_OUTPUTS:
+            return self._no_goodput()
+        if name in TRAFFIC_OUTPUTS and np.ravel(self.scenario.load)[0] != TRAFFIC:
+            return _("the batch is fixed: choose traffic as load")
         if name == "p_faster":
             return _("not computed yet")
         if name in ("cost_multiplier", "token_bill_usd", "cost_per_task_usd") and np.isfinite(
@@ -196,6 +266,19 @@ class Evaluation:
         if name == "energy_j_per_token" and np.isfinite(self.at(self.now.service.tpot_s)):
             return _("chip power not published")
         return self.reason(self.now) or self.service_reason(self.now) or _("not published")
+
+    def _no_goodput(self) -> str:
+        """Why the first element has no goodput."""
+        found = self.goodput
+        if found is None or all(_first_is_nan(value) for value in (self.scenario.slo_ttft_s, self.scenario.slo_tpot_s)):
+            return _("enter a limit under Serving")
+        if found.status[0]:
+            return _("no stand-in model chosen") if self._no_stand_in(self.now, 0) else found.traffic.service.reason(0)
+        return _("the preset's own settings cannot be modelled, so there is no ratio to scale by")
+
+
+def _first_is_nan(value: Any) -> bool:
+    return value is None or bool(np.isnan(np.ravel(value)[0]))
 
 
 @lru_cache(maxsize=64)
@@ -237,21 +320,8 @@ def evaluate(scenario: Scenario, catalog: Catalog | None = None) -> Evaluation:
         f: table[task] for f, table in profile_shapes(catalog).items()
     }  # the task shape the published figures hold at
 
-    own = {
-        "model": coded(v["model"], codes["model"]),
-        "hardware": coded(v["hardware"], codes["hardware"]),
-        "n_chips": v["n_chips"],
-        "weight_precision": coded(v["weight_precision"], codes["weight_precision"]),
-        "batch": v["batch_size"],
-        "speculation": coded(v["speculation"], codes["speculation"]),
-        "draft_tokens": v["draft_tokens"],
-    }
-    settings = {
-        "kv_precision": coded(v["kv_precision"], codes["kv_precision"]),
-        "engine": coded(v["engine"], codes["engine"]),
-        "tp": v["tp"], "pp": v["pp"], "dp": v["dp"], "ep": v["ep"],
-    }  # fmt: skip
-    plain = {"kv_precision": np.array([-1]), "engine": settings["engine"]} | {
+    own = _asked(v, catalog)
+    plain = {"kv_precision": np.array([-1]), "engine": own["engine"]} | {
         k: np.zeros(1) for k in ("tp", "pp", "dp", "ep")
     }
     shape_now, shape_home = _call_shape(v), _call_shape(home)
@@ -259,12 +329,17 @@ def evaluate(scenario: Scenario, catalog: Catalog | None = None) -> Evaluation:
     reference_own = {k: table[compared] for k, table in presets.serving.items()}
     one = {"size_ratio": np.ones(1)}
     configs = (
-        own | settings | shape_now | {"size_ratio": v["distillation"]},
+        own | shape_now | {"size_ratio": v["distillation"]},
         preset_own | plain | shape_home | one,
         reference_own | plain | shape_now | one,
         reference_own | plain | shape_home | one,
     )
     scenario_service, anchor_service, reference_service, home_service = _serve_together(configs, catalog)
+    at_preset, traffic = _equal(configs[0], configs[1]), np.asarray(v["load"]).ravel() == TRAFFIC
+    if traffic.any():  # the reference and the anchors stay at the batch of their presets
+        config = ServingConfig(**configs[0])
+        scenario_service = in_traffic(config, v["requests_per_s"], traffic, scenario_service, catalog)
+        at_preset = at_preset & ~traffic
     keeps_model = presets.closed[option] | (own["model"] == presets.serving["model"][option])
     betas = _betas_of(v, catalog)
     size_ratio = np.where(keeps_model, 1.0, presets.total_params_b[option] / presets.model_params_b[own["model"]])
@@ -272,7 +347,7 @@ def evaluate(scenario: Scenario, catalog: Catalog | None = None) -> Evaluation:
     now = side(
         Setup(
             preset=option, model=own["model"], hardware=own["hardware"], service=scenario_service, anchor=anchor_service,
-            at_preset=_equal(configs[0], configs[1]), keeps_model=keeps_model,
+            at_preset=at_preset, keeps_model=keeps_model,
             size_odds_ratio=np.where(size_ratio == 1.0, 1.0, size_ratio**betas), handshake_s=v["handshake_s"],
             own={name: v[name] for name in OWN_FIGURES},
         ), v, catalog,
@@ -305,6 +380,16 @@ def _rows(ids: Any, table: dict[str, int], field: str) -> np.ndarray:
     if (rows < 0).any():
         raise KeyError(f"{field}: unknown id in {ids!r}")
     return rows
+
+
+def _asked(v: dict[str, Any], catalog: Catalog) -> dict[str, np.ndarray]:
+    """The serving settings of the scenario itself, as attributes of ServingConfig."""
+    codes = code_maps(catalog)
+    names = ("model", "hardware", "weight_precision", "speculation", "kv_precision", "engine")
+    return {name: coded(v[name], codes[name]) for name in names} | {
+        "batch": v["batch_size"], "n_chips": v["n_chips"], "draft_tokens": v["draft_tokens"],
+        "tp": v["tp"], "pp": v["pp"], "dp": v["dp"], "ep": v["ep"],
+    }  # fmt: skip
 
 
 def _call_shape(v: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -18,7 +18,9 @@ from fastmode.i18n import _
 from fastmode.scenario import Field, Scenario, all_fields, expand_preset, expand_profile, snap
 
 # Keys a link may carry that are no inputs of the model: how a page is looked at.
-VIEW_KEYS = ("x", "all", "points", "embed", "embed_options")
+VIEW_KEYS = (
+    "x", "all", "points", "tab", "find", "vq", "vo", "vb", "vh", "vm", "ve", "vs", "vg", "vp", "vx", "embed", "embed_options",
+)  # fmt: skip
 MAX_QUERY_CHARACTERS = 20_000
 MAX_SHOWN_CHARACTERS = 80
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?(nan|inf|infinity)", re.IGNORECASE | re.ASCII)

@@ -13,7 +13,9 @@ from functools import lru_cache
 from typing import Any
 
 from fastmode.catalog import Catalog, CatalogError, load
-from fastmode.i18n import N_, _
+from fastmode.field import Declaration, Field
+from fastmode.field import snap as snap  # part of what a scenario offers
+from fastmode.i18n import N_
 
 TABLE, SERVING, TASK, PEOPLE, PRICES, ERROR = "table", "serving", "task", "people", "prices", "error"
 GROUPS = {
@@ -25,21 +27,7 @@ GROUPS = {
     ERROR: N_("Model of error"),
 }
 NO_MODEL = "none"
-
-
-@dataclass(frozen=True)
-class Declaration:
-    """What a field is: wording and form; its numbers live in data/assumptions.csv."""
-
-    key: str
-    group: str
-    kind: str  # choice | scale (slider over a grid) | number | whole
-    label: str
-    help: str
-    symbol: str = ""
-    csv: str = ""
-    show: str = "count"  # how a grid value is written: count | ratio | duration | tokens
-    choices: tuple[tuple[str, str], ...] | str = ()  # pairs (id, label) or the name of a catalogue table
+TRAFFIC = "traffic"  # the choice of `load` in which the batch follows from the rate of requests
 
 
 def _input(key: str, group: str, kind: str, label: str, help: str, **more: Any) -> Any:
@@ -50,7 +38,7 @@ def _input(key: str, group: str, kind: str, label: str, help: str, **more: Any) 
 class Scenario:
     """One question to the model. Numeric fields, `preset`, `model` and `hardware` may be arrays; all broadcast.
 
-    `None` in an optional field (own speed, own price) means "as published for the preset".
+    `None` in an optional field means "as published for the preset" (own speed, own price) or "no limit" (SLO).
     """
 
     # fmt: off
@@ -68,7 +56,7 @@ class Scenario:
         choices="profiles")
     batch_size: Any = _input(
         "b", TABLE, "scale", N_("Batch"),
-        N_("Requests decoded together. Larger batches share the weight reads, so each user is slower and each token cheaper."),
+        N_("Requests decoded together. Larger batches share the weight reads, so each user is slower and each token cheaper. In traffic with automatic chips: what the chips must hold."),
         symbol="B")
     hardware: Any = _input(
         "hw", TABLE, "choice", N_("Hardware"),
@@ -141,6 +129,20 @@ class Scenario:
         "st", SERVING, "number", N_("Own TTFT"),
         N_("Time to first token per call without the handshake, if you measured it. Empty = as the preset says."),
         symbol="tau", csv="ttft")
+    load: Any = _input(
+        "ld", SERVING, "choice", N_("Load"),
+        N_("Batch fixed: so many requests always run. Traffic: requests arrive at random, and the batch follows from how fast they are served."),
+        choices=(("batch", N_("batch fixed")), (TRAFFIC, N_("traffic"))))
+    requests_per_s: Any = _input(
+        "rq", SERVING, "scale", N_("Requests/s"),
+        N_("Calls that arrive each second, over all chips of the deployment, while it serves; Utilisation says for what share of the time that is."),
+        symbol="lambda")
+    slo_ttft_s: Any = _input(
+        "lt", SERVING, "number", N_("Limit on TTFT"),
+        N_("What the TTFT of 19 in 20 calls (p95), handshake included, must not exceed. Gives the goodput. Empty = no limit."))
+    slo_tpot_s: Any = _input(
+        "lp", SERVING, "number", N_("Limit on time per output token"),
+        N_("What the mean time per output token of 19 in 20 calls (p95) must not exceed. Gives the goodput. Empty = no limit."))
     task_scale: Any = _input(
         "ts", TASK, "scale", N_("Machine time per task"),
         N_("Multiplies tokens, calls and tool time alike: how long the machine works on a task."),
@@ -270,71 +272,6 @@ class Scenario:
     # fmt: on
 
 
-@dataclass(frozen=True)
-class Field:
-    """A declared field joined with its numbers; what every layer above reads."""
-
-    name: str
-    declaration: Declaration
-    unit: str
-    default: Any
-    low: float
-    high: float
-    min: float
-    max: float
-    step: float
-    grid: tuple[float, ...]
-    basis: str
-    source_url: str
-    note: str
-    choices: tuple[tuple[str, str], ...]
-
-    @property
-    def key(self) -> str:
-        return self.declaration.key
-
-    @property
-    def kind(self) -> str:
-        return self.declaration.kind
-
-    @property
-    def group(self) -> str:
-        return self.declaration.group
-
-    @property
-    def label(self) -> str:
-        return _(self.declaration.label)
-
-    @property
-    def help(self) -> str:
-        return _(self.declaration.help)
-
-    @property
-    def optional(self) -> bool:
-        return self.default is None
-
-    def text(self, value: Any) -> str:
-        """A value as links and sliders write it: short, ASCII, unique on the grid."""
-        if value is None:
-            return ""
-        if self.kind == "choice":
-            return dict(self.choices).get(str(value), str(value))
-        if self.kind == "scale":
-            return _grid_text(float(value), self.declaration.show)
-        return f"{value:.10g}"
-
-
-def _grid_text(value: float, show: str) -> str:
-    if show == "ratio":
-        return f"{value:g}x"
-    if show == "duration":
-        scale, unit = (1, "s") if value < 60 else (60, "min") if value < 5400 else (3600, "h")
-        return f"{value / scale:g} {unit}"
-    if show == "tokens":
-        return f"{value / 1e6:g}M" if value >= 1e6 else f"{value / 1e3:g}k"
-    return f"{value:g}"
-
-
 def _choices(declared: tuple[tuple[str, str], ...] | str, catalog: Catalog) -> tuple[tuple[str, str], ...]:
     """Pairs (id, label). A label is part of links, so it is the same in every language."""
     if not isinstance(declared, str):
@@ -392,7 +329,7 @@ _PRESET_COLUMNS = (
     "reference", "model", "hardware", "n_chips", "weight_precision", "batch_size", "speculation", "draft_tokens", "handshake_s",
 )  # fmt: skip
 _PRESET_RESETS = {
-    "distillation": 1.0, "anchor": "published", "kv_precision": "auto", "tp": 0, "pp": 0, "dp": 0, "ep": 0,
+    "distillation": 1.0, "load": "batch", "anchor": "published", "kv_precision": "auto", "tp": 0, "pp": 0, "dp": 0, "ep": 0,
     "anchor_tokens_per_s": None, "anchor_ttft_s": None, "price_in_usd_per_mtok": None, "price_out_usd_per_mtok": None,
 }  # fmt: skip
 PRESET_FIELDS = ("preset", *_PRESET_COLUMNS, *_PRESET_RESETS)
@@ -446,16 +383,6 @@ def _expanded_profile(task: str, catalog: Catalog) -> dict[str, Any]:
         kind = declared[name].kind
         values[name] = str(value) if kind == "choice" else int(float(value)) if kind == "whole" else float(value)
     return values
-
-
-def snap(field_: Field, number: float) -> float | int:
-    """The nearest value of the field's grid (by ratio on a scale, by distance on a step)."""
-    if field_.kind == "scale":
-        return min(field_.grid, key=lambda g: abs(math.log(g / number)))
-    if field_.kind == "whole":
-        return int(round(number))
-    decimals = max(0, -math.floor(math.log10(field_.step)))
-    return min(max(round(round(number / field_.step) * field_.step, decimals), field_.min), field_.max)
 
 
 def plain_values(scenario: Scenario, catalog: Catalog | None = None) -> dict[str, Any]:

@@ -45,6 +45,12 @@ class Side:
     anchored: np.ndarray
     ttft_s: np.ndarray  # per call, without the handshake
     handshake_s: np.ndarray
+    # What the bands need (see fastmode/band.py).
+    anchor_service: Service  # the preset's own settings, whose quoted figures are scaled
+    at_preset: np.ndarray
+    anchored_ttft: np.ndarray
+    anchored_price: np.ndarray  # list price scaled by the model
+    own_price: np.ndarray  # both prices are the user's
     list_price_in_usd_per_mtok: np.ndarray
     list_price_out_usd_per_mtok: np.ndarray
     price_in_usd_per_mtok: np.ndarray
@@ -122,14 +128,17 @@ def _speed(setup: Setup, wants_anchor: np.ndarray, catalog: Catalog) -> dict[str
     ttft_ratio = np.where(setup.at_preset, 1.0, modelled.ttft_s / anchor.ttft_s)
     quoted = _own_or(setup.own["anchor_tokens_per_s"], presets.tokens_per_s[setup.preset])
     quoted_ttft = _own_or(setup.own["anchor_ttft_s"], presets.ttft_s[setup.preset])
-    anchored = wants_anchor & ~np.isnan(quoted)
+    anchored, anchored_ttft = wants_anchor & ~np.isnan(quoted), wants_anchor & ~np.isnan(quoted_ttft)
     return {
+        "anchor_service": anchor,
+        "at_preset": setup.at_preset,
+        "anchored_ttft": anchored_ttft,
         "published_tokens_per_s": quoted,
         "modelled_tokens_per_s": modelled.tokens_per_s_per_user,
         "tokens_per_s": np.where(anchored, quoted * ratio, modelled.tokens_per_s_per_user),
         "speed_ratio": ratio,
         "anchored": anchored,
-        "ttft_s": np.where(wants_anchor & ~np.isnan(quoted_ttft), quoted_ttft * ttft_ratio, modelled.ttft_s),
+        "ttft_s": np.where(anchored_ttft, quoted_ttft * ttft_ratio, modelled.ttft_s),
     }
 
 
@@ -157,7 +166,10 @@ def _prices(setup: Setup, wants_anchor: np.ndarray, v: dict[str, Any], catalog: 
         scaled = listed * np.where(setup.at_preset, 1.0, chips_ratio * anchor_rate / rate)
         return _own_or(own, np.where(wants_anchor, scaled, cost(hour_usd, rate)))
 
+    own = setup.own
     return {
+        "anchored_price": wants_anchor,
+        "own_price": ~np.isnan(own["price_out_usd_per_mtok"]) & ~np.isnan(own["price_in_usd_per_mtok"]),
         "list_price_in_usd_per_mtok": list_in,
         "list_price_out_usd_per_mtok": list_out,
         "price_in_usd_per_mtok": price(

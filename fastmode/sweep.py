@@ -11,7 +11,7 @@ from fastmode import scenario as scenarios
 from fastmode.catalog import Catalog, load
 from fastmode.evaluate import Evaluation, evaluate
 from fastmode.i18n import N_
-from fastmode.scenario import PRESET_FIELDS, Scenario
+from fastmode.scenario import PRESET_FIELDS, TRAFFIC, Scenario
 
 POINTS = 200
 FOUNDING = ("opus-4.6", "opus-4.6-fast", "gpt-5.3-codex", "gpt-5.3-codex-spark")
@@ -23,11 +23,14 @@ AXES = {
 }
 
 DEFAULT_AXIS = "batch"
+# In traffic the batch follows from the rate of requests: the axis of the batch is then that of the rate.
+TRAFFIC_AXIS = "traffic"
+TITLES = {axis: title for axis, (_field, title) in AXES.items()} | {TRAFFIC_AXIS: N_("traffic (requests/s)")}
 
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
-    """An evaluation along an axis. x: numbers in rising order, or labels of hardware.
+    """An evaluation along an axis, a key of TITLES. x: numbers in rising order, or labels of hardware.
 
     spans: stretches of x without a figure and why, as (from, to, reason).
     """
@@ -42,8 +45,8 @@ class Sweep:
 def sweep(scenario: Scenario, axis: str, catalog: Catalog | None = None, all_hardware: bool = False) -> Sweep:
     """Evaluate `scenario` with everything held but the field of `axis`.
 
-    On the hardware axis each part gets the fewest chips that fit, the scenario's own part its own number. Raises KeyError for
-    an unknown axis.
+    On the hardware axis each part gets the fewest chips that fit, the scenario's own part its own number. In traffic the axis of
+    the batch is that of the rate of requests. Raises KeyError for an unknown axis.
     """
     return as_sweep(scenario, axis, evaluate(along(scenario, axis, catalog, all_hardware), catalog))
 
@@ -51,7 +54,7 @@ def sweep(scenario: Scenario, axis: str, catalog: Catalog | None = None, all_har
 def along(scenario: Scenario, axis: str, catalog: Catalog | None = None, all_hardware: bool = False) -> Scenario:
     """The scenario with an array in the field of `axis` (see `sweep`)."""
     catalog = catalog or load()
-    field, _title = AXES[axis]
+    axis, field = _axis_and_field(scenario, axis)
     if axis != "hardware":
         declared = scenarios.all_fields(catalog)[field]
         return replace(scenario, **{field: np.geomspace(declared.min, declared.max, POINTS)})
@@ -62,9 +65,17 @@ def along(scenario: Scenario, axis: str, catalog: Catalog | None = None, all_har
     return replace(scenario, hardware=table.index.to_numpy(str)[rows], n_chips=chips)
 
 
+def _axis_and_field(scenario: Scenario, axis: str) -> tuple[str, str]:
+    """The axis that is drawn where `axis` is asked for, and the field along it."""
+    field, _title = AXES[axis]
+    if axis == "batch" and scenario.load == TRAFFIC:
+        return TRAFFIC_AXIS, "requests_per_s"
+    return axis, field
+
+
 def as_sweep(scenario: Scenario, axis: str, evaluation: Evaluation) -> Sweep:
     """The evaluation of `along(scenario, axis)` with its x values and the spans without a figure."""
-    field, _title = AXES[axis]
+    axis, field = _axis_and_field(scenario, axis)
     if axis != "hardware":
         x = getattr(evaluation.scenario, field)
         return Sweep(axis, x, float(getattr(scenario, field)), evaluation, _spans(x, evaluation))

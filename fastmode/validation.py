@@ -287,64 +287,64 @@ def _both(rows: pd.DataFrame) -> np.ndarray:
 
 
 def errors(rows: pd.DataFrame, by: str) -> pd.DataFrame:
-    """Errors of some `points` by group, with three totals first; groups with most rows first. Columns ERROR_COLUMNS.
+    """Errors of some `points` by group, with the totals first; groups with most rows first. Columns ERROR_COLUMNS.
 
-    median and p90: quantiles of |predicted / measured - 1|; bias: exp(median log(predicted / measured)) - 1, so -0.1 is
+    median and p90: quantiles of |predicted / measured - 1|; bias: exp(median ln(predicted / measured)) - 1, so -0.1 is
     a tenth too low; coverage90: share of the rows with a band that lie inside their 90 % band (NaN without any band). All
-    are fractions. "cells equal" weighs every cell (one deployment: model, hardware, engine and version, precision,
-    source) alike however many rows it has, "median over groups" is the median of the groups' own figures. few: under
-    FEW_ROWS rows. Raises ValueError when `by` is not one of GROUPS.
+    are fractions. "cells equal" counts every cell (one deployment: model, hardware, engine and version, precision, source)
+    once however many rows it has: median and 90th percentile of the cells' medians, median of their biases, mean of their
+    coverages. "median over groups" is the median of the groups' own figures, of groups with at least FEW_ROWS rows, and
+    missing where there is none; these are the totals of data/calibration_errors.csv. few: under FEW_ROWS rows.
+    Raises ValueError when `by` is not one of GROUPS.
     """
     if by not in GROUPS:
         raise ValueError(f"by must be one of {', '.join(GROUPS)}, got {by!r}")
     if rows.empty:
         return pd.DataFrame(columns=list(ERROR_COLUMNS))
-    grouped = []
-    for (group, label), part in rows.groupby([_COLUMN[by], _label_column(by)] if by in ("hardware", "model") else [_COLUMN[by]] * 2, sort=True):  # fmt: skip
-        grouped.append({"group": group, "label": label, **_figures(part), "few": len(part) < FEW_ROWS})
-    grouped.sort(key=lambda group: -group["rows"])
-    size = {"rows": len(rows), "cells": rows["cell"].nunique(), "few": len(rows) < FEW_ROWS}
-    over = {name: _median([group[name] for group in grouped]) for name in ("median", "p90", "bias", "coverage90")}
-    cells = 1.0 / rows.groupby("cell")["cell"].transform("size").to_numpy(np.float64)
-    totals = [
-        {"group": ALL_ROWS, **_figures(rows)},
-        {"group": CELLS_EQUAL, **_figures(rows, cells)},
-        {"group": OVER_GROUPS, **over},
+    names = [_COLUMN[by], _label_column(by)]
+    grouped = [
+        {
+            "group": part[names[0]].iloc[0],
+            "label": part[names[1]].iloc[0],
+            **_figures(part),
+            "few": len(part) < FEW_ROWS,
+        }
+        for _name, part in rows.groupby(names[0], sort=True)
     ]
-    table = [{**total, "label": _(total["group"]), **size} for total in totals] + grouped
-    return pd.DataFrame(table, columns=list(ERROR_COLUMNS))
+    grouped.sort(key=lambda group: -group["rows"])
+    cells = pd.DataFrame([_figures(cell) for _name, cell in rows.groupby("cell")])
+    whole = {"rows": len(rows), "cells": len(cells), "few": len(rows) < FEW_ROWS}
+    equal = {
+        "median": cells["median"].median(),
+        "p90": cells["median"].quantile(0.9),
+        "bias": math.expm1(np.log1p(cells["bias"]).median()),
+        "coverage90": cells["coverage90"].mean(),
+    }
+    table = [
+        {"group": ALL_ROWS, "label": _(ALL_ROWS), **_figures(rows), "few": whole["few"]},
+        {"group": CELLS_EQUAL, "label": _(CELLS_EQUAL), **whole, **equal},
+    ]
+    large = pd.DataFrame([group for group in grouped if not group["few"]])
+    if len(large):
+        over = {name: large[name].median() for name in ("median", "p90", "coverage90")}
+        over |= {"bias": math.expm1(np.log1p(large["bias"]).median())}
+        over |= {"rows": int(large["rows"].sum()), "cells": int(large["cells"].sum()), "few": False}
+        table.append({"group": OVER_GROUPS, "label": _(OVER_GROUPS), **over})
+    return pd.DataFrame(table + grouped, columns=list(ERROR_COLUMNS))
 
 
-def _figures(rows: pd.DataFrame, weights: np.ndarray | None = None) -> dict[str, float]:
+def _figures(rows: pd.DataFrame) -> dict[str, float]:
     error = rows["error"].to_numpy(np.float64)
-    weights = np.ones(len(rows)) if weights is None else weights
     inside = rows["inside_band"].to_numpy(np.float64, na_value=np.nan)
-    banded = ~np.isnan(inside)
+    banded = inside[~np.isnan(inside)]
     return {
         "rows": len(rows),
         "cells": rows["cell"].nunique(),
-        "median": _quantile(np.abs(error), weights, 0.5),
-        "p90": _quantile(np.abs(error), weights, 0.9),
-        "bias": math.expm1(_quantile(np.log1p(error), weights, 0.5)),
-        "coverage90": float(np.average(inside[banded], weights=weights[banded])) if banded.any() else math.nan,
+        "median": float(np.median(np.abs(error))),
+        "p90": float(np.quantile(np.abs(error), 0.9)),
+        "bias": math.expm1(float(np.median(np.log1p(error)))),
+        "coverage90": float(banded.mean()) if banded.size else math.nan,
     }
-
-
-def _quantile(values: np.ndarray, weights: np.ndarray, share: float) -> float:
-    """Quantile of weighted values; with equal weights that of numpy.quantile."""
-    order = np.argsort(values, kind="stable")
-    values, weights = values[order], weights[order]
-    if len(values) == 1:
-        return float(values[0])
-    # Places of the values on 0..1: each stands at the middle of its own weight, the first and the last at the ends.
-    place = np.cumsum(weights) - 0.5 * weights
-    place = (place - place[0]) / (place[-1] - place[0])
-    return float(np.interp(share, place, values))
-
-
-def _median(values: list[float]) -> float:
-    known = [value for value in values if not math.isnan(value)]
-    return float(np.median(known)) if known else math.nan
 
 
 # --- near a scenario --------------------------------------------------------------------------------------------------

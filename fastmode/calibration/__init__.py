@@ -4,6 +4,6 @@ rows: the measured rows. fit: the robust fit. judge: leave-group-out errors. spr
 small SRAM chips. command: what `python -m fastmode calibrate` does.
 """
 
-from fastmode.calibration.command import Calibration, calibrate, fit_count, summary, write
+from fastmode.calibration.command import METHOD, Calibration, calibrate, fit_count, summary, write
 
-__all__ = ["Calibration", "calibrate", "fit_count", "summary", "write"]
+__all__ = ["METHOD", "Calibration", "calibrate", "fit_count", "summary", "write"]

@@ -9,6 +9,7 @@ import numpy as np
 from fastmode.charts.tradeoffs import Panel
 from fastmode.evaluate import Evaluation
 from fastmode.i18n import _
+from fastmode.serving.bands import LEVELS
 from fastmode.sweep import Sweep
 
 TICKS = {
@@ -30,7 +31,12 @@ def panels(along: Sweep, now: Evaluation, points: Evaluation | None) -> list[Pan
     def curve(array: np.ndarray) -> np.ndarray:
         return np.broadcast_to(np.asarray(array, float), n)
 
-    speed = curve(e.now.tokens_per_s)
+    bands = {level: e.bands(level) for level in LEVELS}
+
+    def edges(outcome: str) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+        return {f"band{level}": tuple(curve(end) for end in bands[level][outcome]) for level in LEVELS}
+
+    speed, speed_edges = curve(e.now.tokens_per_s), edges("tokens_per_s_per_user")
     error = 100.0 * curve(e.now.error_rate)
     productivity = curve(e.now.task.net_productivity)
     marks = _marks(along, points)
@@ -43,10 +49,10 @@ def panels(along: Sweep, now: Evaluation, points: Evaluation | None) -> list[Pan
     return [
         Panel(
             "tokens_per_s", _("Tokens/s per user"), _("tok/s"), speed, now.at(now.now.tokens_per_s), now.at(now.reference.tokens_per_s),
-            marks("tokens_per_s"), _decades(speed, now.at(now.now.tokens_per_s), now.at(now.reference.tokens_per_s)), log_y=True,
-            missing=why,
+            marks("tokens_per_s"), _decades(*speed_edges["band90"], speed, now.at(now.now.tokens_per_s), now.at(now.reference.tokens_per_s)), log_y=True,
+            missing=why, **speed_edges,
         ),
-        _cost_panel(e, now, curve, marks, bool(along.spans)),
+        _cost_panel(e, now, curve, marks, bool(along.spans), edges("cost_multiplier")),
         Panel(
             "error_rate", _("Error rate"), "%", np.where(shown, error, np.nan), 100.0 * now.at(now.now.error_rate),
             100.0 * now.at(now.reference.error_rate), marks("error_rate"), (0.0, 100.0),
@@ -59,14 +65,15 @@ def panels(along: Sweep, now: Evaluation, points: Evaluation | None) -> list[Pan
     ]  # fmt: skip
 
 
-def _cost_panel(e: Evaluation, now: Evaluation, curve, marks, hatched: bool) -> Panel:
+def _cost_panel(e: Evaluation, now: Evaluation, curve, marks, hatched: bool, edges: dict) -> Panel:
     """The cost multiplier, or the provider's cost where a price is not published."""
     multiplier = curve(e.cost_multiplier)
     if np.isfinite(multiplier).any() or not np.isfinite(curve(e.now.provider_usd_per_mtok[1])).any():
         here = now.at(now.cost_multiplier)
         return Panel(
             "cost_multiplier", _("Cost multiplier"), "x", multiplier, here, 1.0, marks("cost_multiplier"),
-            _decades(multiplier, here, 1.0), log_y=True, missing="" if hatched else _("price not published"),
+            _decades(*edges["band90"], multiplier, here, 1.0), log_y=True, missing="" if hatched else _("price not published"),
+            **edges,
         )  # fmt: skip
     provider, reference = now.at(now.now.provider_usd_per_mtok[1]), now.at(now.reference.provider_usd_per_mtok[1])
     y = curve(e.now.provider_usd_per_mtok[1])

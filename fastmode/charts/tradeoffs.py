@@ -232,7 +232,11 @@ def _curve(view: _View, i: int) -> dict:
     look = {"mode": "markers", "marker": _dot(10, color, color, 0), "opacity": 0.75}
     if not view.names:
         look = {"mode": "lines", "line": {"color": color, "width": 3, "simplify": False}}
-    values = np.column_stack([view.curve(j) for j in range(len(view.panels))])
+    values = [view.curve(j) for j in range(len(view.panels))]
+    band = view.panels[i].band90
+    if band is not None:  # the last two columns, where this panel has a band
+        values += [np.where(view.possible, np.asarray(edge, dtype=float), np.nan) for edge in band]
+    values = np.column_stack(values)
     numeric = [bool(np.isfinite(values[view.possible, j]).all()) for j in range(values.shape[1])]
     if all(numeric):
         custom, forms = values.astype(np.float32), [f":{D3_NUMBER}"] * values.shape[1]
@@ -244,6 +248,9 @@ def _curve(view: _View, i: int) -> dict:
         unit = panel.unit if panel.unit == "x" else f" {panel.unit}"
         shown = MISSING if not np.isfinite(values[:, j]).any() else f"%{{customdata[{j}]{forms[j]}}}{unit}"
         text = f"{panel.title}: {shown}"
+        if j == i and band is not None and shown != MISSING:
+            ends = "-".join(f"%{{customdata[{k}]{forms[k]}}}" for k in (-2 % values.shape[1], -1 % values.shape[1]))
+            text += f" ({_('90 %')}: {ends})"
         lines.append(f"<b>{text}</b>" if j == i else text)
     head = "%{text}" if view.names else f"{view.x_title}: %{{x:{D3_NUMBER}}}{view.x_unit}"
     extra = {"text": np.array(view.names, dtype=object)} if view.names else {}

@@ -17,7 +17,7 @@ from types import SimpleNamespace
 import numpy as np
 from numpy.typing import NDArray
 
-from fastmode.serving.evidence import HBM, KINDS, Evidence
+from fastmode.serving.evidence import HBM, KINDS
 from fastmode.serving.service import Service
 from fastmode.serving.tables import Tables
 
@@ -78,7 +78,3 @@ def _variance(service: Service, c: SimpleNamespace, quantity: str, level: int) -
     added = novel * c.unmeasured_log_sd**2 + (_slope(c, quantity, level) * service.beyond) ** 2
     return np.where(service.status == 0, drift**2 + shape**2 + added, np.nan)
 
-
-def describe(evidence: Evidence) -> dict[str, float]:
-    """Ends of the measured range of HBM machines: largest batch, context and number of chips."""
-    return {name: float(evidence.most[i, HBM]) for i, name in enumerate(("batch", "context_tokens", "n_chips"))}

@@ -167,9 +167,11 @@ def _outside(
     novel = ~known.vendor[hardware] * 1 + ~known.attention[model] * 1 + ~known.engine[engine] * 1
     squared = np.zeros(model.shape)
     for i, value in enumerate(load):
-        over = np.log(np.maximum(np.maximum(value / known.most[i, kind], known.least[i, kind] / np.maximum(value, 1.0)), 1.0))
-        bits = bits + (over > 0) * (1 << (PARTS + i))
-        squared += over**2
+        most = known.most[i, kind]
+        over = value > most
+        if over.any():
+            bits = bits + over * (1 << (PARTS + i))
+            squared = squared + np.where(over, np.log(value / most), 0.0) ** 2
     return {"kind": kind, "outside": bits.astype(np.int16), "novel": novel, "beyond": np.sqrt(squared)}
 
 

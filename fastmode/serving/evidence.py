@@ -29,7 +29,7 @@ GIGA = 1e9
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """Arrays over catalogue rows, the last one for an unknown row; ranges are [batch | context | chips, kind]."""
+    """Arrays over catalogue rows, the last one for an unknown row."""
 
     hardware: NDArray  # bool: enough measured rows, or enough published speeds of an SRAM machine
     vendor: NDArray  # bool [hardware]: another chip of the same vendor and kind has
@@ -37,8 +37,7 @@ class Evidence:
     attention: NDArray  # bool [model]: enough rows with this kind of attention
     engine: NDArray  # bool [engine]: enough rows
     kind: NDArray  # int [hardware]
-    least: NDArray
-    most: NDArray
+    most: NDArray  # largest measured [batch | context | chips, kind]; small values are all measured
 
 
 def evidence_of(catalog: Catalog, c: SimpleNamespace) -> Evidence:
@@ -68,7 +67,7 @@ def evidence_of(catalog: Catalog, c: SimpleNamespace) -> Evidence:
         attention=np.append(attention.map(per_attention).to_numpy() >= c.measured_rows_enough, False),
         engine=engines >= c.measured_rows_enough,
         kind=np.append(kind, HBM),
-        **_ranges(catalog),
+        most=_largest(catalog),
     )
 
 
@@ -78,7 +77,7 @@ def _rows(catalog: Catalog) -> pd.DataFrame:
     return rows[(rows["model_id"] != "") & (rows["hardware_id"] != "")]
 
 
-def _ranges(catalog: Catalog) -> dict[str, NDArray]:
+def _largest(catalog: Catalog) -> NDArray:
     rows = _rows(catalog)
     rows = rows[~rows["row_id"].isin(catalog.measured_suspects["row_id"])]
     pure = (rows["clean_grade"] == "A").to_numpy()
@@ -88,13 +87,12 @@ def _ranges(catalog: Catalog) -> dict[str, NDArray]:
         rows["input_tokens"].to_numpy(np.float64) + 0.5 * output,
         rows["n_chips"].to_numpy(np.float64),
     )
-    least = np.ones((len(values), len(KINDS)))
     most = np.full((len(values), len(KINDS)), np.inf)
     for i, column in enumerate(values):
         if len(column):
             most[i, HBM] = column.max()
     most[0, WAFER:] = 1.0
-    return {"least": least, "most": most}
+    return most
 
 
 def outside_words(bits: int) -> list[str]:

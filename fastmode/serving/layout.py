@@ -47,7 +47,10 @@ class Load:
     shared: NDArray  # weights copied to every attention group: attention, dense layers, tables
     experts: NDArray  # routed experts, spread over all chips of a replica
     per_sequence: NDArray  # cache of one sequence
+    index: NDArray  # keys of a sparse indexer, one sequence; one head, so every attention chip holds all of them
+    state: NDArray  # state of linear layers, one sequence: has many heads, so it is spread over all chips
     activations: NDArray  # per chip
+    full_only: bool  # no configuration has an index or a state
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,8 @@ def split_sram(chips: NDArray, layers: NDArray) -> tuple[NDArray, NDArray]:
 def fewest_sram(chip: Chip, load: Load, layers: NDArray, sequences: NDArray) -> NDArray:
     """Fewest SRAM chips that hold the weights and the cache of `sequences`."""
     whole = np.maximum(np.floor(layers + ROUNDING), 1.0)
-    layer_bytes = (load.shared + load.experts + sequences * load.per_sequence) / whole
+    cache = load.per_sequence if load.full_only else load.per_sequence + load.index + load.state
+    layer_bytes = (load.shared + load.experts + sequences * cache) / whole
     usable = np.maximum(chip.memory_bytes * chip.usable_share - load.activations, 1.0)
     held = np.floor(usable / layer_bytes + ROUNDING)
     return np.where(held >= 1, np.ceil(whole / np.maximum(held, 1.0)), whole * np.ceil(layer_bytes / usable - ROUNDING))
@@ -85,14 +89,16 @@ def fewest_hbm(
 ) -> NDArray:
     """Fewest chips: powers of two inside the scale-up domain, whole domains as pipeline stages beyond it.
 
-    Per chip: (dp x shared + experts)/n + cache/min(n, dp x KV heads), which is solved for n. With tp given, the
-    number of stages grows instead.
+    Per chip: (dp x shared + experts + states)/n + cache/min(n, dp x KV heads), which is solved for n. Keys of an indexer
+    count as one copy for each KV head, as if n were at least that. With tp given, the number of stages grows instead.
     """
     free = chip.memory_bytes * chip.usable_share - chip.reserve_bytes - load.activations
     free = np.where(free > 0, free, np.nan)
     dp, fixed_pp = np.maximum(dp, 1.0), np.maximum(pp, 1.0)
-    weights = (dp * load.shared + load.experts) / fixed_pp
-    cache = sequences * load.per_sequence / fixed_pp
+    spread, sharded = dp * load.shared + load.experts, load.per_sequence
+    if not load.full_only:
+        spread, sharded = spread + sequences * load.state, sharded + load.index * kv_heads
+    weights, cache = spread / fixed_pp, sequences * sharded / fixed_pp
     shards = dp * kv_heads
     needed = np.maximum((weights + cache) / free, 1.0)
     room = free - cache / shards
@@ -115,18 +121,17 @@ def divide(chip: Chip, load: Load, arch: Architecture, asked: dict[str, NDArray]
     """
     tp, pp, dp = asked["tp"], asked["pp"], np.maximum(asked["dp"], 1.0)
     sram = chip.sram > 0
-    fewest = np.where(
-        sram,
-        fewest_sram(chip, load, arch.layers, sequences),
-        fewest_hbm(chip, load, arch.kv_heads, tp, pp, dp, sequences),
-    )
+    any_sram = sram.any()
+    fewest = fewest_hbm(chip, load, arch.kv_heads, tp, pp, dp, sequences)
+    if any_sram:
+        fewest = np.where(sram, fewest_sram(chip, load, arch.layers, sequences), fewest)
     n = np.where(asked["n_chips"] > 0, asked["n_chips"], fewest)
     group = tp * dp
     auto_stages = np.where(group > 0, np.where(asked["n_chips"] > 0, 1.0, n / np.maximum(group, 1.0)), n / chip.domain)
     stages = np.minimum(np.where(pp > 0, pp, np.maximum(np.ceil(auto_stages - ROUNDING), 1.0)), n)
     replica = np.where(tp > 0, np.minimum(np.minimum(group, n / stages) * stages, n), n)
     stage_chips = np.maximum(np.floor(replica / stages + ROUNDING), 1.0)
-    if sram.any():
+    if any_sram:
         sram_stages, sram_group = split_sram(n, arch.layers)
         stages, stage_chips = np.where(sram, sram_stages, stages), np.where(sram, sram_group, stage_chips)
         replica = np.where(sram, n, replica)
@@ -149,7 +154,7 @@ class Memory:
     """Bytes per chip, and the largest number of sequences one replica can hold."""
 
     weights: NDArray
-    per_sequence: NDArray  # cache per chip and sequence of the replica
+    per_sequence: NDArray  # cache, index and states per chip and sequence of the replica
     usable: NDArray
     sequences: NDArray  # whole number, may be 0; negative where the weights alone do not fit
 
@@ -158,7 +163,7 @@ def fit(chip: Chip, load: Load, layout: Layout, arch: Architecture) -> Memory:
     """Memory of the fullest chip: weights + cache + activations + reserve <= usable share of the capacity.
 
     The cache of a sequence lies on min(attention chips, KV heads) shards of its attention group: more chips than KV
-    heads hold copies.
+    heads hold copies. Every chip of the group holds all keys of an indexer, and its share of the heads of linear states.
     """
     whole = np.maximum(np.floor(arch.layers + ROUNDING), 1.0)
     slices = np.where(chip.sram > 0, whole / np.ceil(whole / layout.stages - ROUNDING), layout.stages)
@@ -166,6 +171,9 @@ def fit(chip: Chip, load: Load, layout: Layout, arch: Architecture) -> Memory:
     # an SRAM group places the cache where there is room; attention groups of HBM shard by head
     shards = np.where(chip.sram > 0, layout.stage_chips, np.minimum(layout.attention_chips, arch.kv_heads) * layout.dp)
     per_sequence = load.per_sequence / slices / shards
+    if not load.full_only:
+        copies = np.where(chip.sram > 0, layout.stage_chips, layout.dp)
+        per_sequence = per_sequence + (load.index / copies + load.state / layout.stage_chips) / slices
     usable = chip.memory_bytes * chip.usable_share
     free = usable - weights - load.activations - chip.reserve_bytes
     sequences = np.where(free >= 0, np.floor(free / per_sequence + ROUNDING), -1.0)
@@ -182,13 +190,21 @@ def load_bytes(
     fresh: NDArray,
     c: SimpleNamespace,
 ) -> Load:
-    """Bytes to place: `shared_bytes` = (attention, feed-forward) bytes per value; head and input table are bf16."""
+    """Bytes to place: `shared_bytes` = (attention, feed-forward) bytes per value; head and input table are bf16.
+
+    A sparse cache is held at full length, whatever is read of it.
+    """
     attention, ffn = shared_bytes
     tables = (arch.head_params + arch.stored_params) * c.bytes_bf16
     tokens = np.minimum(np.maximum(fresh, 1.0), chip.prefill_chunk)
+    length = np.maximum(context, 1.0)
+    full_only = not (arch.any_sparse or arch.any_linear)
     return Load(
         shared=arch.attention_params * attention + arch.ffn_params * ffn + tables,
         experts=arch.expert_params * value_bytes,
-        per_sequence=cached_values(arch, np.maximum(context, 1.0)) * kv_bytes,
+        per_sequence=cached_values(arch, length) * kv_bytes,
+        index=arch.index_bytes if full_only else arch.index_bytes * length,
+        state=arch.state_bytes,
         activations=tokens * arch.hidden * c.activation_values * c.bytes_bf16,
+        full_only=full_only,
     )

@@ -8,6 +8,7 @@ layers, weights and cache on however many stages they are laid, plus the hand-ov
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import NormalDist
 from types import SimpleNamespace
 
 import numpy as np
@@ -16,6 +17,9 @@ from numpy.typing import NDArray
 from fastmode.serving import architecture
 from fastmode.serving.architecture import Architecture
 from fastmode.serving.layout import Chip, Layout
+
+# Expected largest of n standard normals, by n = 0, 1, 2 ... (Blom 1958: the quantile (n - 3/8)/(n + 1/4)); 0 at n = 1.
+_LARGEST_NORMAL = np.array([0.0, *(NormalDist().inv_cdf((n - 0.375) / (n + 0.25)) for n in range(1, 1025))])
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,68 @@ def collectives(arch: Architecture, chip: Chip, layout: Layout, tokens: NDArray,
     return np.where((n > 1) & (chip.sram == 0), seconds, 0.0)
 
 
+def expert_skew(arch: Architecture, layout: Layout, coverage: NDArray, tokens: NDArray) -> tuple[NDArray, NDArray]:
+    """How much more than the mean chip the busiest one of an expert-parallel group reads, and computes (both >= 1).
+
+    Experts lie on ep chips (groups of chips), m = E/ep on each; every layer waits for the busiest. Touched experts on a
+    chip: mean m p, variance m p (1 - p), p = `coverage`; tokens sent to it: mean and variance k tokens/ep, both with the
+    total given. The largest of ep such counts is the mean + z sd, z(ep) the expected largest of ep standard normals; it
+    is at least one, and at most all m experts or all tokens. Tends to 1 with many tokens, is 1 at ep = 1. Experts are
+    chosen at random and alike: uneven popularity, and the copies of hot experts that engines make against it, are left
+    out. Source: our own, order statistics of balls thrown into bins; nothing is fitted.
+    """
+    ep = layout.ep
+    z = _LARGEST_NORMAL[np.clip(ep, 1.0, len(_LARGEST_NORMAL) - 1.0).astype(np.int64)]
+    touched = arch.experts / ep * coverage
+    read = np.maximum(1.0 + z * np.sqrt((1.0 - coverage) / touched), 1.0 / touched)
+    sent = arch.experts_per_token * np.maximum(tokens, 1.0) / ep
+    compute = np.maximum(1.0 + z / np.sqrt(sent), 1.0 / sent)
+    alone = ep <= 1.0
+    return (
+        np.where(alone, 1.0, np.maximum(np.minimum(read, 1.0 / coverage), 1.0)),
+        np.where(alone, 1.0, np.minimum(compute, ep)),
+    )
+
+
+def index_time(
+    arch: Architecture,
+    chip: Chip,
+    layout: Layout,
+    sequences: NDArray,
+    tokens: NDArray,
+    context: NDArray,
+    c: SimpleNamespace,
+) -> NDArray:
+    """Seconds a step's sparse indexers take: max(key bytes / bandwidth, FLOP / peak); 0 for a model without.
+
+    `sequences` and `tokens` (query tokens) of one attention group, `context` cached tokens a sequence. All keys are read
+    however few tokens are chosen. Engines keep all keys on every chip of a tensor-parallel group, so reading gains nothing
+    from more chips there; products do as far as index heads belong to KV heads (never for a latent cache, where the
+    indexer is copied). An SRAM group shares both. Source: DeepSeek-V3.2, arXiv 2512.02556: score = sum over index heads
+    of weight x ReLU(query x key).
+    """
+    group = np.where(chip.sram > 0, layout.attention_chips, 1.0)
+    heads = np.maximum(np.minimum(layout.attention_chips, arch.kv_heads), group)
+    read = sequences * context * arch.index_bytes / (group * chip.bandwidth * c.kv_read_share)
+    products = 2.0 * tokens * context * arch.index_products / (heads * chip.bf16_flops * c.index_compute_share)
+    return np.maximum(read, products)
+
+
+def state_time(
+    arch: Architecture, chip: Chip, layout: Layout, sequences: NDArray, tokens: NDArray, c: SimpleNamespace
+) -> NDArray:
+    """Seconds a step's linear layers take for their states: max(bytes read and written / bandwidth, FLOP / peak).
+
+    `sequences` and `tokens` of one attention group, over whose chips the heads are shared. The same at any context; 0
+    for a model without. Source: gated delta rule S = S (I - b k k') decay + b v k', output S q (arXiv 2412.06464; Kimi
+    Linear arXiv 2510.26692): the state moves twice a step, however many tokens a step verifies.
+    """
+    n = layout.attention_chips
+    moved = 2.0 * sequences * arch.state_bytes / (n * chip.bandwidth * c.kv_read_share)
+    flop = tokens * arch.state_bytes * c.linear_flop_per_state_byte
+    return np.maximum(moved, flop / (n * chip.bf16_flops * c.attention_compute_share))
+
+
 def decode(
     arch: Architecture,
     chip: Chip,
@@ -80,8 +146,9 @@ def decode(
     """One step of `batch` sequences of one replica, each with `queries` new tokens (1, or drafted + 1 when verifying).
 
     Weights: max(bytes read / bandwidth, FLOP / peak), for the shared part on the attention group and for the experts
-    touched on all chips of a stage. Attention: max(cache bytes / (shards x bandwidth), FLOP / peak). Then collectives,
-    kernel launches and traffic of activations, hand-overs; SRAM machines have a fixed time and a floor per layer.
+    touched on all chips of a stage, the busiest of an expert-parallel group. Attention: max(cache bytes / (shards x
+    bandwidth), FLOP / peak), indexers and states of linear layers. Then collectives, kernel launches and traffic of
+    activations, hand-overs; SRAM machines have a fixed time and a floor per layer.
     """
     b = sequences_per_stage(batch, layout.stages)
     tokens = b * queries
@@ -97,14 +164,24 @@ def decode(
     active = arch.expert_params * (arch.experts_per_token / arch.experts)
     flop_shared = 2.0 * shared_params * np.maximum(local_tokens, 1.0) / (layout.attention_chips * peak)
     flop_experts = 2.0 * active * tokens / (layout.stage_chips * peak)
+    if (layout.ep > 1).any():
+        skew_read, skew_compute = expert_skew(arch, layout, coverage, tokens)
+        read_experts, flop_experts = read_experts * skew_read, flop_experts * skew_compute
     floor = chip.floor_layer_s * arch.layers
     excess = np.maximum(flop_shared - read_shared, 0.0) + np.maximum(flop_experts - read_experts, 0.0)
 
-    values = architecture.cached_values(arch, context)
+    values = architecture.read_values(arch, context)
+    drafted_sparse = arch.any_sparse and (queries > 1).any()
+    read = architecture.read_values(arch, context, queries) if drafted_sparse else values
     shards = np.minimum(layout.attention_chips, arch.kv_heads)
-    read_cache = local * values * work.kv_bytes / (shards * chip.bandwidth * c.kv_read_share)
+    read_cache = local * read * work.kv_bytes / (shards * chip.bandwidth * c.kv_read_share)
     products = 2.0 * local_tokens * values * arch.decode_group
     flop_cache = products / (layout.attention_chips * chip.bf16_flops * c.attention_compute_share)
+    attention = np.maximum(read_cache, flop_cache)
+    if arch.any_sparse:
+        attention = attention + index_time(arch, chip, layout, local, local_tokens, context, c)
+    if arch.any_linear:
+        attention = attention + state_time(arch, chip, layout, local, local_tokens, c)
 
     overhead = (
         chip.fixed_s
@@ -115,7 +192,7 @@ def decode(
     )
     return Step(
         weights=read_shared + read_experts,
-        attention=np.maximum(read_cache, flop_cache),
+        attention=attention,
         compute=np.maximum(excess - floor, 0.0),
         collectives=collectives(arch, chip, layout, tokens, c),
         overhead=overhead,
@@ -153,13 +230,31 @@ def speculative(
     return per_token, wall
 
 
+def _prefill_index_and_state(
+    arch: Architecture, chip: Chip, layout: Layout, fresh: NDArray, cached: NDArray, c: SimpleNamespace
+) -> NDArray:
+    """Seconds a prefill takes for what full attention does not have.
+
+    Indexer: each fresh token scores all tokens before it, quadratic but light; on the chips of `index_time`, nothing
+    while everything is chosen anyway (engines skip it up to `sparse_tokens`). Linear layers: the same work for every
+    token, on all chips.
+    """
+    n = layout.stage_chips
+    scored = np.where(cached + fresh > arch.sparse_tokens, (cached + 0.5 * fresh) * fresh, 0.0)
+    heads = np.where(chip.sram > 0, n, np.minimum(layout.attention_chips, arch.kv_heads) * layout.dp)
+    index = 2.0 * scored * arch.index_products / (heads * chip.bf16_flops * c.index_compute_share)
+    linear = fresh * arch.state_bytes * c.linear_flop_per_state_byte / (n * chip.bf16_flops * c.prefill_share_attention)
+    return index + linear
+
+
 def prefill(
     arch: Architecture, chip: Chip, layout: Layout, work: Work, fresh: NDArray, cached: NDArray, c: SimpleNamespace
 ) -> tuple[NDArray, NDArray]:
     """Latency of one prefill, and the time it holds a stage (both seconds per request).
 
     Products of all active parameters over the fresh tokens; causal attention of the fresh tokens to each other and to
-    the cached prefix; all-reduces and activation traffic. Chunks follow each other through the stages, so c chunks
+    the cached prefix (not beyond a window or what a sparse layer chooses), indexers and linear states; all-reduces and
+    activation traffic. Chunks follow each other through the stages, so c chunks
     over p stages take (c + p - 1)/(c p) of the work of one stage.
     """
     n = layout.stage_chips
@@ -168,9 +263,10 @@ def prefill(
         + arch.expert_params * (arch.experts_per_token / arch.experts)
     )  # fmt: skip
     products = 2.0 * active * (fresh + c.prefill_short_tokens) / (n * work.flops * work.prefill_share)
-    mean_context = cached + 0.5 * fresh
-    seen = arch.kv_later * mean_context + (arch.kv_first - arch.kv_later) * np.minimum(mean_context, arch.window)
+    seen = architecture.prefill_values(arch, cached, fresh)
     attention = 2.0 * arch.prefill_group * seen * fresh / (n * chip.bf16_flops * c.prefill_share_attention)
+    if arch.any_sparse or arch.any_linear:
+        attention = attention + _prefill_index_and_state(arch, chip, layout, fresh, cached, c)
     link = np.where(n > chip.domain, c.network_bytes_per_s, chip.link)
     reduced = 4.0 * c.bytes_bf16 * fresh * arch.hidden * (n - 1.0) / n / (link * c.link_share_prefill)
     traffic = c.activation_passes * fresh * arch.hidden / chip.bandwidth

@@ -29,7 +29,8 @@ GIGA = 1e9
 ARCHITECTURE = (
     "layers", "hidden", "attention_params", "ffn_params", "head_params", "stored_params", "expert_params", "experts",
     "experts_per_token", "moe_share", "kv_first", "kv_later", "window", "kv_heads", "decode_group", "prefill_group",
-    "kernels", "reductions", "attention_bytes_4bit",
+    "kernels", "reductions", "attention_bytes_4bit", "kv_sparse", "sparse_tokens", "index_bytes", "index_products",
+    "state_bytes",
 )  # fmt: skip
 CHIP = (
     "memory_bytes", "bandwidth", "link", "domain", "tdp_w", "sram", "usable_share", "reserve_bytes", "floor_layer_s",
@@ -173,11 +174,15 @@ def _architecture(models: pd.DataFrame, c: SimpleNamespace) -> list[NDArray]:
     # score and value products per cached value: GQA reads K and V once each; a latent serves as both
     decode = np.where(latent, heads * c.mla_decode_factor, np.where(compressed, 2 * group, group))
     prefill = np.where(latent, heads * c.mla_prefill_factor, decode)
+    # sparse attention and linear layers: an empty cell is 0 and means none
+    sparse_layers, index_layers = (np.nan_to_num(_number(models, f"{name}_layers")) for name in ("sparse", "index"))
+    index_size = np.nan_to_num(_number(models, "index_heads") * _number(models, "index_head_dim"))
     kernels = (
         c.kernels_dense
         + moe_layers / layers * (c.kernels_moe + np.where(shared > 0, c.kernels_shared, 0.0))
         + np.where(latent, c.kernels_mla, 0.0)
         + np.where(compressed, c.kernels_compressed, 0.0)
+        + index_layers / layers * c.kernels_index
     )
     native = models["native_precision"].astype(str)
     columns = {
@@ -189,6 +194,11 @@ def _architecture(models: pd.DataFrame, c: SimpleNamespace) -> list[NDArray]:
         "reductions": c.reductions_per_layer + np.nan_to_num(_number(models, "qk_norm_reduced")),
         "attention_bytes_4bit": np.where(
             dense, 0.0, np.where(native.str.startswith("fp8"), c.bytes_fp8, c.bytes_bf16)),
+        "kv_sparse": np.where(sparse_layers > 0, later * (sparse_layers / layers), 0.0),
+        "sparse_tokens": np.nan_to_num(_number(models, "sparse_tokens")),
+        "index_bytes": np.nan_to_num(_number(models, "index_bytes_per_token")),
+        "index_products": index_layers * index_size,
+        "state_bytes": np.nan_to_num(_number(models, "state_bytes_per_sequence")),
     }  # fmt: skip
     return [columns[name] for name in ARCHITECTURE]
 

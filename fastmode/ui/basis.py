@@ -7,10 +7,12 @@ import streamlit as st
 
 from fastmode import format as fmt
 from fastmode import link, quality
-from fastmode.cards import BENCHMARKS, Card
+from fastmode.calibration import METHOD
+from fastmode.cards import BENCHMARKS, Card, outside_range
 from fastmode.evaluate import Evaluation
 from fastmode.i18n import _
 from fastmode.productivity import TIME_PARTS
+from fastmode.serving.evidence import HBM, KINDS
 
 
 def basis(card: Card, evaluation: Evaluation) -> None:
@@ -61,7 +63,7 @@ def _speed(e: Evaluation) -> list[str]:
         )
     lines.append(_("modelled alone: {speed} tok/s with {model} on {chips} {hardware}, batch {batch}, {precision}; stand-in and settings {basis}").format(
         speed=_n(e.at(side.modelled_tokens_per_s)), model=_label(e, "models", e.scenario.model), chips=_n(e.at(side.service.n_chips)),
-        hardware=_label(e, "hardware", e.scenario.hardware), batch=_n(float(e.scenario.batch_size)), precision=e.scenario.weight_precision, basis=row["standin_basis"],
+        hardware=_label(e, "hardware", e.scenario.hardware), batch=_n(e.at(side.service.batch)) if np.isfinite(e.at(side.service.batch)) else _n(float(e.scenario.batch_size)), precision=e.scenario.weight_precision, basis=row["standin_basis"],
     ))  # fmt: skip
     quoted, alone = e.at(side.published_tokens_per_s), e.at(side.modelled_tokens_per_s) / e.at(side.speed_ratio)
     if np.isfinite(quoted) and np.isfinite(alone):
@@ -83,14 +85,42 @@ def _speed(e: Evaluation) -> list[str]:
         lines.append(
             _("energy {energy} per output token, chips alone at their rated power").format(energy=fmt.joules(energy))
         )
-    lines += _constants(e)
+    return lines + _spread(e) + _constants(e)
+
+
+def _spread(e: Evaluation) -> list[str]:
+    """How far the model may be off, and what that rests on."""
+    errors = e.catalog.calibration_errors.set_index(["quantity", "left_out", "group"])
+    kind = int(np.ravel(e.now.service.kind)[0])
+    lines = []
+    if kind == HBM:
+        figures = {
+            name: fmt.share(float(errors.at[("tpot", "hardware", "all rows"), name])) for name in ("median", "p90", "coverage90")
+        }
+        lines.append(
+            _(
+                "residual spread: on rows whose hardware was left out of the fit, time per output token is {median} off in the median, {p90} at the 90th percentile; {coverage90} of them lie in the 90 % band"
+            ).format(**figures)
+        )
+    else:
+        row = e.catalog.calibration_sram.set_index(["kind", "method"]).loc[(KINDS[kind], "physics")]
+        lines.append(
+            _(
+                "residual spread: with each architecture left out, {rows} published speeds of such machines are {median} off in the median, {most} at most"
+            ).format(rows=int(row["rows"]), median=fmt.share(row["median"]), most=fmt.share(row["max"]))
+        )
+    if bool(np.ravel(e.now.anchored)[0]):
+        lines.append(_("the band is that of the ratio to the preset: the quoted figure itself has none"))
+    outside = outside_range(e)
+    if outside:
+        lines.append(_("{outside}: the band is wider there").format(outside=outside))
     return lines
 
 
 def _constants(e: Evaluation) -> list[str]:
     """The serving constants fitted to measured rows, which every modelled speed rests on."""
     table = e.catalog.serving_constants
-    fitted = table.loc[table["rows"] != "", "value"]
+    fitted = table.loc[table["method"] == METHOD, "value"]
     names = ", ".join(f"{name} {value:g}" for name, value in fitted.items())
     return [_("{n} fitted constants (data/serving_constants.csv): {names}").format(n=len(fitted), names=names)]
 

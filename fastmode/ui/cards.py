@@ -48,6 +48,8 @@ def card_html(card: Card, theme: Mode) -> str:
     # Time against the reference is what a person asks first, so it leads; the gain over no AI stands below it.
     change_leads = card.key == "net_productivity" and is_figure
     body = change + value if change_leads else value + change
+    # Also without a band, so that nothing moves when a slider leaves the preset.
+    body += f'<div class="card-band">{escape(card.band)}</div>'
     return (
         f'<div class="fm-card fm-{theme}{" change-leads" if change_leads else ""}" data-card="{card.key}">'
         f'<div class="card-label"><span title="{escape(card.hint)}">{escape(card.label)}</span>'

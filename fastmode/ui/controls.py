@@ -6,7 +6,7 @@ import streamlit as st
 
 from fastmode import scenario as scenarios
 from fastmode.i18n import N_, _
-from fastmode.scenario import GROUPS, TABLE, Field, Scenario
+from fastmode.scenario import GROUPS, TABLE, TRAFFIC, Field, Scenario
 from fastmode.ui import state
 
 PRESET_GROUPS = {"founding": N_("Founding articles"), "today": N_("Today's tiers"), "open": N_("Open models")}
@@ -25,12 +25,19 @@ _HEAD_VALUES = {
     "prices": (("utilisation", N_("used")), ("chip_price", "")),
     "error": (("error", N_("wrong")), ("error_level", "")),
 }
-# A field that acts only when another has a certain value.
+# A field that acts only when others have certain values.
 _ACTS_ONLY_WHEN = {
-    "draft_tokens": ("speculation", lambda v: v != "none"),
-    "acceptance_gap": ("error_level", lambda v: v == "acceptance"),
-    "agentic_step": ("task_family", lambda v: v == "agentic"),
+    "draft_tokens": lambda s: s.speculation != "none",
+    "acceptance_gap": lambda s: s.error_level == "acceptance",
+    "agentic_step": lambda s: s.task_family == "agentic",
+    # In traffic the batch follows from the rate; the one asked for still says how many automatic chips there are.
+    "batch_size": lambda s: s.load != TRAFFIC or s.n_chips == 0,
+    "requests_per_s": lambda s: s.load == TRAFFIC,
 }
+# One control of three parts, drawn where the batch stands: which load, the fixed batch, the traffic.
+_LOAD = ("load", "batch_size", "requests_per_s")
+# What an empty field means, where it is not "as published".
+_EMPTY = {"slo_ttft_s": N_("no limit"), "slo_tpot_s": N_("no limit")}
 
 
 def sidebar(marked: tuple[str, ...] = ()) -> Scenario:
@@ -42,10 +49,12 @@ def sidebar(marked: tuple[str, ...] = ()) -> Scenario:
         _head(now, changed)
         for f in declared.values():
             if f.group == TABLE:
-                _control(f, now, marked)
+                for name in _LOAD if f.name in _LOAD else (f.name,):
+                    _control(declared[name], now, marked)
         for group, title in GROUPS.items():
             if group != TABLE:
-                _group(group, title, [f for f in declared.values() if f.group == group], now, changed, marked)
+                members = [f for f in declared.values() if f.group == group and f.name not in _LOAD]
+                _group(group, title, members, now, changed, marked)
     return state.read_widgets()
 
 
@@ -99,8 +108,8 @@ def _control(f: Field, now: Scenario, marked: tuple[str, ...]) -> None:
     label = f.label + (f" ({f.unit})" if f.unit and f.kind in ("number", "whole") else "")
     if f.name in marked:
         label += " " + _("(decides)")
-    dependency = _ACTS_ONLY_WHEN.get(f.name)
-    idle = dependency is not None and not dependency[1](getattr(now, dependency[0]))
+    acts = _ACTS_ONLY_WHEN.get(f.name)
+    idle = acts is not None and not acts(now)
     if idle:
         label += " " + _("(no effect here)")
     common = {"key": f.key, "bind": "query-params", "help": _help(f), "disabled": idle}
@@ -112,7 +121,7 @@ def _control(f: Field, now: Scenario, marked: tuple[str, ...]) -> None:
         st.number_input(label, min_value=int(f.min), max_value=int(f.max), value=f.default, step=int(f.step), **common)
     else:
         decimals = max(0, len(f"{f.step:.10f}".rstrip("0").split(".")[1]))
-        st.number_input(label, min_value=float(f.min), max_value=float(f.max), value=f.default, step=float(f.step), format=f"%.{decimals}f", placeholder=_("as published"), **common)  # fmt: skip
+        st.number_input(label, min_value=float(f.min), max_value=float(f.max), value=f.default, step=float(f.step), format=f"%.{decimals}f", placeholder=_(_EMPTY.get(f.name, N_("as published"))), **common)  # fmt: skip
 
 
 def _choice(f: Field, label: str, now: Scenario, common: dict) -> None:

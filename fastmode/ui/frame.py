@@ -18,6 +18,7 @@ from fastmode.ui.controls import sidebar
 PAGES = {
     "overview": ("pages/overview.py", N_("Overview"), N_("Decide")),
     "trade_offs": ("pages/trade_offs.py", N_("Trade-offs"), N_("Decide")),
+    "evidence": ("pages/evidence.py", N_("Evidence"), N_("Check")),
 }
 HOME = "overview"
 TARGET = "_page"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import fields as dataclass_fields
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -16,7 +17,9 @@ import streamlit as st
 from fastmode import link as links
 from fastmode import picture as pictures
 from fastmode import scenario as scenarios
+from fastmode import validation
 from fastmode.catalog import Catalog, load
+from fastmode.i18n import N_, _
 from fastmode.link import Ignored
 from fastmode.picture import Picture
 from fastmode.scenario import Field, Scenario
@@ -25,6 +28,9 @@ from fastmode.sweep import AXES, DEFAULT_AXIS
 MAX_UNDO = 50
 # Session keys that belong to no widget.
 SCENARIO, IGNORED, HISTORY, EXPECTED, UNDOING = "scenario", "ignored", "history", "expected", "undoing"
+
+
+TABS = (N_("Claims"), N_("Validation"), N_("Sources"))  # of the Evidence page; the first one is open
 
 
 def catalog() -> Catalog:
@@ -45,6 +51,11 @@ def make_link_canonical(page) -> None:
     st.session_state[EXPECTED] = scenario
     wanted = links.to_params(scenario)
     view = {key: values[-1] for key, values in raw.items() if key in links.VIEW_KEYS}
+    if view.keys() & set(validation.KEYS.values()):
+        checked, unused = validation.from_query(view)
+        ignored += [Ignored(*part) for part in unused]
+        view = {key: text for key, text in view.items() if key not in validation.KEYS.values()}
+        view |= validation.to_params(checked)
     if raw != {key: [value] for key, value in (wanted | view).items()}:
         st.switch_page(page, query_params=wanted | view)
 
@@ -139,9 +150,8 @@ def picture(scenario: Scenario, page: str) -> Picture:
     asked = (scenario, page, axis, everything)
     known = st.session_state.get("picture")
     if known is None or known[0] != asked:
-        drawn = (
-            pictures.overview(scenario) if page == "overview" else pictures.trade_offs(scenario, axis, None, everything)
-        )
+        curves = page == "trade_offs"
+        drawn = pictures.trade_offs(scenario, axis, None, everything) if curves else pictures.overview(scenario)
         known = asked, drawn
         st.session_state["picture"] = known
     return known[1]
@@ -156,4 +166,20 @@ def link(scenario: Scenario) -> str:
         looked_at["all"] = "true"
     if not st.session_state.get("points", True):
         looked_at["points"] = "false"
+    if (st.context.url or "").endswith("/evidence"):
+        looked_at |= evidence_params()
     return f"{st.context.url or ''}?{urlencode(links.to_params(scenario) | looked_at)}".removesuffix("?")
+
+
+def evidence_params() -> dict[str, str]:
+    """How the Evidence page is looked at, as its link says it: tab, search and the view of the Validation tab."""
+    held = {key: st.session_state.get(key, st.query_params.get(key, "")) for key in ("tab", "find")}
+    held["tab"] = "" if held["tab"] == _(TABS[0]) else held["tab"]
+    return {key: text for key, text in held.items() if text} | validation.to_params(evidence_view())
+
+
+def evidence_view() -> validation.View:
+    """The view that the widgets of the Validation tab hold; before they exist, that of the link."""
+    view, _unused = validation.from_query(st.query_params.to_dict())
+    held = {name: st.session_state[key] for name, key in validation.KEYS.items() if key in st.session_state}
+    return replace(view, **{name: value for name, value in held.items() if value is not None})

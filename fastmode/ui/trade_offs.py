@@ -16,8 +16,9 @@ from fastmode.charts.tradeoffs import HEIGHT, HEIGHT_NARROW, tradeoffs_figure
 from fastmode.evaluate import Evaluation
 from fastmode.i18n import N_, _
 from fastmode.picture import Picture
-from fastmode.scenario import Scenario
-from fastmode.sweep import AXES, DEFAULT_AXIS, Sweep
+from fastmode.scenario import TRAFFIC, Scenario
+from fastmode.slo import goodput_text, traffic_text
+from fastmode.sweep import AXES, DEFAULT_AXIS, TITLES, TRAFFIC_AXIS, Sweep
 from fastmode.ui import state
 from fastmode.ui.cards import draw_cards, draw_verdict, mode
 from fastmode.ui.chart import chart
@@ -28,7 +29,9 @@ AXIS_LABELS = {
     "distillation": N_("distillation"),
     "context": N_("context"),
     "hardware": N_("hardware"),
+    TRAFFIC_AXIS: N_("traffic"),
 }
+RATE_TICKS = (0.01, 0.1, 1, 10, 100, 1000)
 STEP_FIELDS = {
     "weights": "weights_s", "kv": "kv_s", "compute": "compute_s", "collectives": "collectives_s", "overhead": "overhead_s",
     "prefill": "others_prefill_s",
@@ -40,12 +43,17 @@ def draw(scenario: Scenario) -> None:
     picture = state.picture(scenario, "trade_offs")
     draw_verdict(picture.verdict, picture.now)
     draw_cards(picture.now)
+    for text in (traffic_text(picture.now), goodput_text(picture.now)):
+        if text:
+            st.caption(text)
+    # The first axis is the load's: the batch, or in traffic the rate. One place in the row, one word in the link.
+    names = AXIS_LABELS | ({"batch": AXIS_LABELS[TRAFFIC_AXIS]} if scenario.load == TRAFFIC else {})
     left, right = st.columns([3, 1], vertical_alignment="bottom")
     left.segmented_control(
         _("x axis"),
         list(AXES),
         default=DEFAULT_AXIS,
-        format_func=lambda axis: _(AXIS_LABELS[axis]),
+        format_func=lambda axis: _(names[axis]),
         key="x",
         bind="query-params",
         required=True,
@@ -60,10 +68,11 @@ def draw(scenario: Scenario) -> None:
 def _curves(picture: Picture, points: Evaluation | None) -> None:
     along, now = picture.sweep, picture.now
     scenario = now.scenario
-    drawn = panels(along, now, points)
-    _field, title = AXES[along.axis]
+    # What a vendor publishes has no rate of requests to stand at.
+    drawn = panels(along, now, points if along.axis != TRAFFIC_AXIS else None)
+    title = TITLES[along.axis]
     figure, narrow = tradeoffs_figure(
-        along.x, _(title), along.axis != "hardware", TICKS.get(along.axis), drawn, mode(), along.now_x,
+        along.x, _(title), along.axis != "hardware", TICKS.get(along.axis, RATE_TICKS if along.axis == TRAFFIC_AXIS else None), drawn, mode(), along.now_x,
         str(now.catalog.presets.at[str(scenario.reference), "label"]),
         scenario_label=option_name(now, picture.edited), infeasible=along.spans, x_range=_room(along), x_unit="x" if along.axis == "distillation" else "",
     )  # fmt: skip
@@ -128,7 +137,7 @@ def _table(along: Sweep) -> None:
     with st.expander(_("The curves as a table"), key="curves_table"):
         e, n = along.evaluation, len(along.x)
         columns = {
-            _(AXES[along.axis][1]): along.x,
+            _(TITLES[along.axis]): along.x,
             _("tokens/s per user"): e.now.tokens_per_s,
             _("cost multiplier"): e.cost_multiplier,
             _("provider cost, USD per Mtok"): e.now.provider_usd_per_mtok[1],

@@ -59,8 +59,9 @@ def notices(page: Page) -> list[str]:
 
 def go_to(page: Page, title: str) -> None:
     """Change the page by the navigation at the top."""
-    page.get_by_test_id("stTopNavLinkContainer").get_by_text(title, exact=True).click()
-    name = next(name for name, (_script, shown, _head) in PAGES.items() if shown == title)
+    name, head = next((name, head) for name, (_script, shown, head) in PAGES.items() if shown == title)
+    page.get_by_test_id("stTopNavSection").filter(has_text=head).click()
+    page.get_by_test_id("stTopNavDropdownLink").filter(has_text=title).click()
     page.wait_for_url(lambda url: path_of(url) == ("/" if name == "overview" else f"/{name}"))
     driver.wait_idle(page, stable_ms=500)
 

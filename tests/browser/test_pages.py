@@ -11,7 +11,9 @@ from tests.browser.test_links import expected, figures, go_to, scenario_of
 PAGES = ["/", "/trade_offs"]
 CHARTS = {"/": ["task_time"], "/trade_offs": ["tradeoffs", "step"]}
 # On a page with an address of its own Streamlit looks for its server below that address first.
-STREAMLIT_PROBES = ("/trade_offs/_stcore/health", "/trade_offs/_stcore/host-config")
+STREAMLIT_PROBES = tuple(
+    f"/{page}/_stcore/{probe}" for page in ("trade_offs", "evidence") for probe in ("health", "host-config")
+)
 
 
 def listen(page: Page) -> list[str]:
@@ -192,9 +194,7 @@ def test_options_are_listed_by_group_and_an_option_of_another_group_survives_bac
     ).first.click()
     driver.wait_idle(page)
     assert "a=Opus+5+fast" in page.url  # listing other options changes nothing
-    page.get_by_test_id("stTopNavLinkContainer").get_by_text("Trade-offs", exact=True).click()
-    page.wait_for_url("**/trade_offs*")
-    driver.wait_idle(page, stable_ms=500)
+    go_to(page, "Trade-offs")
     driver.choose(page, "Option", "Opus 4.6 fast")
     assert "a=Opus+4.6+fast" in page.url
     page.go_back()

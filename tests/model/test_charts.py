@@ -516,6 +516,15 @@ def test_infeasible_spans_are_hatched_say_why_and_end_the_curve():
         assert set(noted(layout, "reason")) == {"needs 11 chips"}
 
 
+def test_hover_tells_the_band_of_the_panel_it_is_on():
+    """The first panel of the four carries the band; the others' hovers name no ends."""
+    fig, _narrow = draw(four_panels(band90=(SPEED * 0.7, SPEED * 1.4)))
+    curves = [t for t in fig.data if (t.meta or "").endswith(":curve")]
+    assert "(90 %: %{customdata[4]" in curves[0].hovertemplate and "-%{customdata[5]" in curves[0].hovertemplate
+    np.testing.assert_allclose(np.asarray(curves[0].customdata)[:, 4:], np.column_stack([SPEED * 0.7, SPEED * 1.4]), rtol=1e-6)
+    assert all("90 %" not in c.hovertemplate and np.shape(c.customdata)[1] == 4 for c in curves[1:])
+
+
 def test_bands_enclose_the_curve():
     fig, _narrow = draw(four_panels(band90=(SPEED * 0.7, SPEED * 1.4)))
     (band,) = traces(fig, "90 % band")

@@ -42,11 +42,11 @@ def full(array, n):
     return np.broadcast_to(np.ravel(array), n)
 
 
-def served(s):
-    """The serving model asked directly for the calls of one scenario."""
+def asked(s):
+    """What a scenario asks of the serving model for its own calls."""
     fresh = s.n_in / s.calls
     curves = list(CAT.accept_length["id"].unique())
-    config = ServingConfig(
+    return ServingConfig(
         model=MODELS.index.get_loc(s.model), hardware=CAT.hardware.index.get_loc(s.hardware), n_chips=s.n_chips,
         tp=s.tp, pp=s.pp, dp=s.dp, ep=s.ep, weight_precision=PRECISIONS.index(s.weight_precision),
         kv_precision=-1 if s.kv_precision == "auto" else PRECISIONS.index(s.kv_precision), engine=ENGINES.index(s.engine),
@@ -55,7 +55,11 @@ def served(s):
         speculation=-1 if s.speculation == "none" else curves.index(s.speculation), draft_tokens=s.draft_tokens,
         size_ratio=s.distillation,
     )  # fmt: skip
-    return serve_automatic(config, CAT)
+
+
+def served(s):
+    """The serving model asked directly for the calls of one scenario."""
+    return serve_automatic(asked(s), CAT)
 
 
 # Founding figures
@@ -372,7 +376,7 @@ def test_arrays_of_models_and_presets_broadcast():
 
 
 def test_arrays_of_words_broadcast():
-    words = {"chip_price": ["low", "mid", "high"], "anchor": ["published", "model"], "task_family": ["math", "coding"], "error_level": ["benchmark", "acceptance"], "task": ["issue", "chat"], "engine": ["vllm", "sglang"], "reference": ["opus-4.6", "gpt-5.3-codex"]}  # fmt: skip
+    words = {"chip_price": ["low", "mid", "high"], "anchor": ["published", "model"], "task_family": ["math", "coding"], "error_level": ["benchmark", "acceptance"], "task": ["issue", "chat"], "engine": ["vllm", "sglang"], "reference": ["opus-4.6", "gpt-5.3-codex"], "load": ["batch", "traffic"]}  # fmt: skip
     for name, values in words.items():
         base = of("opus-4.6", batch_size=8.0, distillation=2.0)
         compare(evaluate(replace(base, **{name: np.array(values)})), [replace(base, **{name: v}) for v in values])

@@ -1,4 +1,8 @@
-"""Each way of joining serving and people wrongly must turn a named check red, and the right joint none."""
+"""Each way of joining serving and people wrongly must turn a named check red, and the right joint none.
+
+A mistake is made in the source text of the spine (evaluate.py) or of one side of it (side.py), which together must hold the right
+text exactly once: a text that is no longer there is an error, never a mistake noticed.
+"""
 
 import sys
 from pathlib import Path
@@ -8,8 +12,9 @@ import numpy as np
 import pytest
 
 from fastmode import evaluate as spine
+from fastmode import side as one_side
 from fastmode.economics import chip_hour
-from tests.model.test_evaluate import CAT, ENDPOINTS, EXACT, of, served
+from tests.model.test_evaluate import CAT, ENDPOINTS, EXACT, PRESETS, of, served
 
 
 def ratio_of(name, home, moved):
@@ -112,58 +117,109 @@ def more_chips_cost_more(model):
     np.testing.assert_allclose(model.evaluate(moved).now.price_out_usd_per_mtok, wanted, **EXACT)
 
 
+SERVED_OTHERWISE = (
+    {"batch_size": 1.0}, {"batch_size": 300.0}, {"hardware": "h200_sxm", "n_chips": 16}, {"hardware": "cerebras_wse3", "n_chips": 0},
+    {"n_chips": 64}, {"tp": 4, "pp": 2, "n_chips": 8}, {"engine": "sglang"},
+    {"speculation": "deepseek-v4-pro-mtp-on", "draft_tokens": 3}, {"speculation": "deepseek-v4-pro-mtp-on", "draft_tokens": 8},
+)  # fmt: skip
+
+
+def serving_never_moves_the_error(model):
+    """Hardware, batch, layout, engine and exact speculation leave the error of every option as it is, to the last bit."""
+    for preset in ("opus-4.6", "opus-4.6-fast", "gpt-5.3-codex-spark", "gpt-oss-120b-groq"):
+        home = of(preset)
+        at_home = float(model.evaluate(home).now.error_rate[0])
+        for change in SERVED_OTHERWISE:
+            now = model.evaluate(of(preset, **change)).now
+            assert float(now.error_rate[0]) == at_home, (preset, change)
+
+
 CHECKS = (
     speed_moves_by_the_modelled_ratio, speed_at_the_preset_is_published, ttft_moves_by_the_modelled_ratio,
     output_price_moves_by_the_decode_cost, input_price_moves_by_the_prefill_cost, distillation_raises_the_error,
     the_same_benchmark_sets_sparks_error, wait_counts_each_part_once, task_scale_multiplies_the_work,
     a_stand_in_alone_cancels, another_open_model_drops_the_anchor, the_reference_stays,
-    chip_prices_are_chosen_for_each_element, an_unknown_chip_hour_cancels, more_chips_cost_more,
+    chip_prices_are_chosen_for_each_element, an_unknown_chip_hour_cancels, more_chips_cost_more, serving_never_moves_the_error,
 )  # fmt: skip
+
+ERROR = 'quality.error_from_odds_ratio(v["error"], odds_ratio * setup.size_odds_ratio)'
+
+
+def error_times(factor):
+    """The error with its odds multiplied by something of the way of serving."""
+    return f'quality.error_from_odds_ratio(v["error"], odds_ratio * setup.size_odds_ratio * {factor})'
+
 
 # What goes wrong: (right text, wrong text, check that must notice).
 MUTATIONS = {
-    "published speed as it is": ("published * speed_ratio", "published", speed_moves_by_the_modelled_ratio),
+    "published speed as it is": ("quoted * ratio,", "quoted,", speed_moves_by_the_modelled_ratio),
     "ratio upside down": (
-        "service.tokens_per_s_per_user / anchor.tokens_per_s_per_user",
-        "anchor.tokens_per_s_per_user / service.tokens_per_s_per_user",
+        "modelled.tokens_per_s_per_user / anchor.tokens_per_s_per_user",
+        "anchor.tokens_per_s_per_user / modelled.tokens_per_s_per_user",
         speed_moves_by_the_modelled_ratio,
     ),
     "model alone with the anchor on": (
-        "np.where(anchored, published * speed_ratio, service.tokens_per_s_per_user)",
-        "service.tokens_per_s_per_user",
+        "np.where(anchored, quoted * ratio, modelled.tokens_per_s_per_user)",
+        "modelled.tokens_per_s_per_user",
         speed_at_the_preset_is_published,
     ),
-    "preset's TTFT as a constant": ("published_ttft * ttft_ratio", "published_ttft", ttft_moves_by_the_modelled_ratio),
+    "preset's TTFT as a constant": ("quoted_ttft * ttft_ratio", "quoted_ttft", ttft_moves_by_the_modelled_ratio),
     "list output price as a constant": (
-        "list_out * np.where(at_preset, 1.0, decode_ratio)",
-        "list_out",
+        "np.where(setup.at_preset, 1.0, chips_ratio * anchor_rate / rate)",
+        "1.0",
         output_price_moves_by_the_decode_cost,
     ),
     "list input price as a constant": (
-        "list_in * np.where(at_preset, 1.0, prefill_ratio)",
-        "list_in",
+        "np.where(setup.at_preset, 1.0, chips_ratio * anchor_rate / rate)",
+        "np.where(setup.at_preset | (listed is list_in), 1.0, chips_ratio * anchor_rate / rate)",
         input_price_moves_by_the_prefill_cost,
     ),
-    "input price by the decode cost": ("np.where(at_preset, 1.0, prefill_ratio)", "np.where(at_preset, 1.0, decode_ratio)", input_price_moves_by_the_prefill_cost),
-    "error of the preset as a constant": ("odds_ratio * size_odds)", "odds_ratio)", distillation_raises_the_error),
-    "benchmark ratio left out": ("odds_ratio * size_odds)", "size_odds)", the_same_benchmark_sets_sparks_error),
+    "input price by the decode cost": (
+        "here.prefill_tokens_per_s, anchor.prefill_tokens_per_s",
+        "here.decode_tokens_per_s, anchor.decode_tokens_per_s",
+        input_price_moves_by_the_prefill_cost,
+    ),
+    "error of the preset as a constant": (
+        ERROR, 'quality.error_from_odds_ratio(v["error"], odds_ratio)', distillation_raises_the_error
+    ),
+    "benchmark ratio left out": (
+        ERROR, 'quality.error_from_odds_ratio(v["error"], setup.size_odds_ratio)', the_same_benchmark_sets_sparks_error
+    ),
+    "quality of speculation": (
+        ERROR,
+        error_times('np.where(np.asarray(v["speculation"]).ravel() == "none", 1.0, 1.1)'),
+        serving_never_moves_the_error,
+    ),
+    "quality of drafted tokens": (ERROR, error_times('1.02 ** v["draft_tokens"]'), serving_never_moves_the_error),
+    "quality of the batch": (ERROR, error_times('v["batch_size"] ** 0.01'), serving_never_moves_the_error),
+    "quality of the hardware": (
+        ERROR, error_times("np.where(setup.hardware == setup.preset, 1.01, 1.0 + 0.001 * setup.hardware)"),
+        serving_never_moves_the_error,
+    ),
+    "quality of speed": (ERROR, error_times("setup.service.tokens_per_s_per_user ** 0.001"), serving_never_moves_the_error),
     "handshake counted twice in the wait": (
-        "ttft_s=ttft, handshake_s=handshake,",
-        "ttft_s=ttft + handshake, handshake_s=handshake,",
+        "**{name: figures[name] for name in taken}",
+        '**{name: figures[name] + (figures["handshake_s"] if name == "ttft_s" else 0.0) for name in taken}',
         wait_counts_each_part_once,
     ),
     "handshake left out of the TTFT seen": ("return self.ttft_s + self.handshake_s", "return self.ttft_s", wait_counts_each_part_once),
-    "tool time not scaled": ('tool_time_s=v["tool_time_s"] * scale', 'tool_time_s=v["tool_time_s"]', task_scale_multiplies_the_work),
-    "calls not scaled": ('calls=v["calls"] * scale', 'calls=v["calls"]', task_scale_multiplies_the_work),
+    "tool time not scaled": (
+        'v[name] * v["task_scale"]',
+        'v[name] * np.where(name == "tool_time_s", 1.0, v["task_scale"])',
+        task_scale_multiplies_the_work,
+    ),
+    "calls not scaled": (
+        'v[name] * v["task_scale"]', 'v[name] * np.where(name == "calls", 1.0, v["task_scale"])', task_scale_multiplies_the_work
+    ),
     "stand-in against the preset's own": (' | {"model": own["model"]}', "", a_stand_in_alone_cancels),
     "size rule on a closed preset": (
-        "keeps_model = presets.closed[option] | (model_now",
-        "keeps_model = (model_now",
+        "keeps_model = presets.closed[option] | (own",
+        "keeps_model = (own",
         a_stand_in_alone_cancels,
     ),
     "anchor kept for another model": (
-        'wants_anchor = _is(v["anchor"], "published") & keeps_model',
-        'wants_anchor = _is(v["anchor"], "published")',
+        '_is(v["anchor"], "published") & setup.keeps_model',
+        '_is(v["anchor"], "published")',
         another_open_model_drops_the_anchor,
     ),
     "reference served at the scenario's settings": (
@@ -171,19 +227,31 @@ MUTATIONS = {
         "reference_own = own",
         the_reference_stays,
     ),
-    "reference with the scenario's handshake": ("presets.handshake_s[compared])", 'v["handshake_s"])', the_reference_stays),
-    "price of a chip nobody rents": ("np.where(hardware == anchor_hardware, 1.0, hour_usd / anchor_usd)", "hour_usd / anchor_usd", an_unknown_chip_hour_cancels),
-    "chips of the scenario only": ("service.n_chips / anchor.n_chips * hour_ratio", "hour_ratio", more_chips_cost_more),
-    "one chip price for all": ("_at_level(anchor_hour.usd, level)", "_at_level(anchor_hour.usd, level[:1])", chip_prices_are_chosen_for_each_element),
+    "reference with the scenario's handshake": ("handshake_s=presets.handshake_s[compared]", 'handshake_s=v["handshake_s"]', the_reference_stays),
+    "price of a chip nobody rents": (
+        "np.where(setup.hardware == anchor_hardware, 1.0, hour_usd / anchor_usd)", "hour_usd / anchor_usd", an_unknown_chip_hour_cancels
+    ),
+    "chips of the scenario only": ("here.n_chips / anchor.n_chips * hour_ratio", "hour_ratio", more_chips_cost_more),
+    "one chip price for all": ("*inputs, catalog).usd, level)", "*inputs, catalog).usd, level[:1])", chip_prices_are_chosen_for_each_element),
 }  # fmt: skip
 
 
+def loaded(name, source, monkeypatch):
+    """A module of this source; dataclasses look their module up, so it must be known by name."""
+    module = ModuleType(name)
+    monkeypatch.setitem(sys.modules, name, module)
+    exec(compile(source, name, "exec"), module.__dict__)
+    return module
+
+
 def mutant(monkeypatch, right, wrong):
-    source = Path(spine.__file__).read_text(encoding="utf-8")
-    assert source.count(right) == 1, f"{right!r} must stand exactly once in the spine"
-    module = ModuleType("mutant")
-    monkeypatch.setitem(sys.modules, "mutant", module)  # dataclasses look their module up
-    exec(compile(source.replace(right, wrong), "mutant", "exec"), module.__dict__)
+    """The spine with the mistake in it, or with a side that has it."""
+    whole, part = (Path(module.__file__).read_text(encoding="utf-8") for module in (spine, one_side))
+    if whole.count(right) + part.count(right) != 1:
+        raise ValueError(f"{right!r} must stand exactly once in evaluate.py and side.py")
+    module = loaded("mutant", whole.replace(right, wrong), monkeypatch)
+    if right in part:
+        module.side = loaded("mutant_side", part.replace(right, wrong), monkeypatch).side
     return module
 
 
@@ -199,5 +267,23 @@ def test_right_joint_passes_the_check(check):
 @pytest.mark.parametrize("name", MUTATIONS)
 def test_wrong_joint_turns_its_check_red(monkeypatch, name):
     right, wrong, check = MUTATIONS[name]
+    wrong_joint = mutant(monkeypatch, right, wrong)
     with pytest.raises(AssertionError):
-        check(mutant(monkeypatch, right, wrong))
+        check(wrong_joint)
+
+
+def test_a_text_that_is_gone_is_an_error_and_no_mistake_noticed(monkeypatch):
+    with pytest.raises(ValueError, match="exactly once"):
+        mutant(monkeypatch, "a text that the spine does not hold", "")
+
+
+def test_hardware_batch_and_speculation_never_change_the_error_of_any_option():
+    """Every preset, several ways of serving it: the error of the profile's task is the same to the last bit."""
+    compared = 0
+    for preset in PRESETS.index:
+        home = spine.evaluate(of(preset)).now.error_rate
+        for change in SERVED_OTHERWISE:
+            moved = spine.evaluate(of(preset, **change)).now.error_rate
+            np.testing.assert_array_equal(moved, home, err_msg=f"{preset} {change}")
+            compared += int(np.isfinite(home[0]))
+    assert compared > 100

@@ -17,7 +17,7 @@ PARTS = BASE | {"scenario", "serving", "economics", "quality", "productivity"}
 SPINE = PARTS | {"link", "option_table", "side", "evaluate"}
 VIEWS = SPINE | {"sweep", "uncertainty", "strategies", "explain", "predict", "productivity_csv"}
 WORDS = {"format", "verdict", "cards", "slo", "feasible", "together", "picture"}
-MODEL = VIEWS | WORDS | {"calibration", "validation", "claims"}
+MODEL = VIEWS | WORDS | {"calibration", "validation", "validation_sram", "claims"}
 ALLOWED = {
     "fastmode": set(),
     "i18n": set(),
@@ -39,7 +39,8 @@ ALLOWED = {
     "predict": BASE | {"serving", "csv_file"},
     "option_table": BASE | {"scenario", "serving", "quality"},
     "side": PARTS | {"option_table"},
-    "evaluate": PARTS | {"option_table", "side"},
+    "band": BASE | {"serving", "side"},
+    "evaluate": PARTS | {"option_table", "side", "band"},
     "sweep": SPINE | {"uncertainty"},
     "uncertainty": SPINE,
     "strategies": SPINE | {"uncertainty", "format"},
@@ -47,6 +48,7 @@ ALLOWED = {
     "calibration": BASE | {"serving", "predict"},
     "validation": BASE | {"serving", "predict", "calibration"},
     "slo": SPINE | {"format"},
+    "validation_sram": BASE | {"format"},
     "feasible": SPINE,
     "together": SPINE,
     "picture": SPINE | {"sweep", "together", "verdict"},

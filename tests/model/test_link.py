@@ -55,6 +55,15 @@ def test_the_default_scenario_has_an_empty_link():
     assert from_query("") == (DEFAULT, [])
 
 
+def test_load_and_limits_are_in_the_link_only_where_they_are_not_the_default():
+    scenario = replace(DEFAULT, load="traffic", requests_per_s=0.3, slo_ttft_s=2.0, slo_tpot_s=0.0015)
+    assert to_params(scenario) == {"ld": "traffic", "rq": "0.3", "lt": "2", "lp": "0.0015"}
+    assert from_query("ld=traffic&rq=0.3&lt=2&lp=0.0015") == (scenario, [])
+    assert from_query("load=batch fixed&requests_per_s=1&slo_ttft_s=&slo_tpot_s=") == (DEFAULT, [])
+    off_grid, ignored = from_query("rq=0.31")
+    assert off_grid.requests_per_s == 0.3 and [i.key for i in ignored] == ["rq"]
+
+
 def test_labels_are_unique_and_ascii():
     for name, field in FIELDS.items():
         labels = [label for _id, label in field.choices] or [field.text(g) for g in field.grid]

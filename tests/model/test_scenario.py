@@ -95,6 +95,16 @@ def test_profile_without_rows_returns_to_the_defaults():
     assert replace(issue, **expand_profile("issue")) == scenarios.default()
 
 
+def test_a_preset_means_a_fixed_batch_and_leaves_rate_and_limits_alone():
+    """A published speed goes with a batch; what traffic a user has and wants to hold is no property of an option."""
+    assert {expand_preset(p)["load"] for p in CATALOG.presets.index} == {"batch"}
+    assert {"requests_per_s", "slo_ttft_s", "slo_tpot_s"}.isdisjoint(scenarios.PRESET_FIELDS)
+    default = scenarios.default()
+    assert scenarios.option_edited(replace(default, load="traffic"))
+    assert not scenarios.option_edited(replace(default, requests_per_s=5.0, slo_ttft_s=1.0))
+    assert (default.slo_ttft_s, default.slo_tpot_s) == (None, None)
+
+
 def test_unknown_preset_or_profile_is_a_key_error():
     for expand in (expand_preset, expand_profile):
         with pytest.raises(KeyError):

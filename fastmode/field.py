@@ -1,0 +1,99 @@
+"""What an input of the model is: its declaration, its numbers, and how a value of it is written and rounded."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from fastmode.i18n import _
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """What a field is: wording and form; its numbers live in data/assumptions.csv."""
+
+    key: str
+    group: str
+    kind: str  # choice | scale (slider over a grid) | number | whole
+    label: str
+    help: str
+    symbol: str = ""
+    csv: str = ""
+    show: str = "count"  # how a grid value is written: count | ratio | duration | tokens
+    choices: tuple[tuple[str, str], ...] | str = ()  # pairs (id, label) or the name of a catalogue table
+
+
+@dataclass(frozen=True)
+class Field:
+    """A declared field joined with its numbers; what every layer above reads."""
+
+    name: str
+    declaration: Declaration
+    unit: str
+    default: Any
+    low: float
+    high: float
+    min: float
+    max: float
+    step: float
+    grid: tuple[float, ...]
+    basis: str
+    source_url: str
+    note: str
+    choices: tuple[tuple[str, str], ...]
+
+    @property
+    def key(self) -> str:
+        return self.declaration.key
+
+    @property
+    def kind(self) -> str:
+        return self.declaration.kind
+
+    @property
+    def group(self) -> str:
+        return self.declaration.group
+
+    @property
+    def label(self) -> str:
+        return _(self.declaration.label)
+
+    @property
+    def help(self) -> str:
+        return _(self.declaration.help)
+
+    @property
+    def optional(self) -> bool:
+        return self.default is None
+
+    def text(self, value: Any) -> str:
+        """A value as links and sliders write it: short, ASCII, unique on the grid."""
+        if value is None:
+            return ""
+        if self.kind == "choice":
+            return dict(self.choices).get(str(value), str(value))
+        if self.kind == "scale":
+            return _grid_text(float(value), self.declaration.show)
+        return f"{value:.10g}"
+
+
+def _grid_text(value: float, show: str) -> str:
+    if show == "ratio":
+        return f"{value:g}x"
+    if show == "duration":
+        scale, unit = (1, "s") if value < 60 else (60, "min") if value < 5400 else (3600, "h")
+        return f"{value / scale:g} {unit}"
+    if show == "tokens":
+        return f"{value / 1e6:g}M" if value >= 1e6 else f"{value / 1e3:g}k"
+    return f"{value:g}"
+
+
+def snap(field_: Field, number: float) -> float | int:
+    """The nearest value of the field's grid (by ratio on a scale, by distance on a step)."""
+    if field_.kind == "scale":
+        return min(field_.grid, key=lambda g: abs(math.log(g / number)))
+    if field_.kind == "whole":
+        return int(round(number))
+    decimals = max(0, -math.floor(math.log10(field_.step)))
+    return min(max(round(round(number / field_.step) * field_.step, decimals), field_.min), field_.max)
