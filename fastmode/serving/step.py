@@ -82,16 +82,13 @@ def expert_skew(arch: Architecture, layout: Layout, coverage: NDArray, tokens: N
     out. Source: our own, order statistics of balls thrown into bins; nothing is fitted.
     """
     ep = layout.ep
-    z = _LARGEST_NORMAL[np.clip(ep, 1.0, len(_LARGEST_NORMAL) - 1.0).astype(np.int64)]
-    touched = arch.experts / ep * coverage
-    read = np.maximum(1.0 + z * np.sqrt((1.0 - coverage) / touched), 1.0 / touched)
-    sent = arch.experts_per_token * np.maximum(tokens, 1.0) / ep
-    compute = np.maximum(1.0 + z / np.sqrt(sent), 1.0 / sent)
-    alone = ep <= 1.0
-    return (
-        np.where(alone, 1.0, np.maximum(np.minimum(read, 1.0 / coverage), 1.0)),
-        np.where(alone, 1.0, np.minimum(compute, ep)),
-    )
+    # fmin: ep is NaN where the model is unknown, and so is all that follows
+    z = _LARGEST_NORMAL[np.fmin(ep, len(_LARGEST_NORMAL) - 1.0).astype(np.int64)]
+    per_touched = ep / (arch.experts * coverage)
+    read = np.minimum(np.maximum(1.0 + z * np.sqrt((1.0 - coverage) * per_touched), per_touched), 1.0 / coverage)
+    per_sent = ep / (arch.experts_per_token * np.maximum(tokens, 1.0))
+    compute = np.minimum(np.maximum(1.0 + z * np.sqrt(per_sent), per_sent), ep)
+    return np.where(ep > 1.0, read, 1.0), compute
 
 
 def index_time(
@@ -171,7 +168,7 @@ def decode(
     excess = np.maximum(flop_shared - read_shared, 0.0) + np.maximum(flop_experts - read_experts, 0.0)
 
     values = architecture.read_values(arch, context)
-    drafted_sparse = arch.any_sparse and (queries > 1).any()
+    drafted_sparse = arch.any_sparse and np.any(queries > 1)
     read = architecture.read_values(arch, context, queries) if drafted_sparse else values
     shards = np.minimum(layout.attention_chips, arch.kv_heads)
     read_cache = local * read * work.kv_bytes / (shards * chip.bandwidth * c.kv_read_share)
@@ -240,11 +237,15 @@ def _prefill_index_and_state(
     token, on all chips.
     """
     n = layout.stage_chips
-    scored = np.where(cached + fresh > arch.sparse_tokens, (cached + 0.5 * fresh) * fresh, 0.0)
-    heads = np.where(chip.sram > 0, n, np.minimum(layout.attention_chips, arch.kv_heads) * layout.dp)
-    index = 2.0 * scored * arch.index_products / (heads * chip.bf16_flops * c.index_compute_share)
-    linear = fresh * arch.state_bytes * c.linear_flop_per_state_byte / (n * chip.bf16_flops * c.prefill_share_attention)
-    return index + linear
+    seconds = np.zeros_like(fresh)
+    if arch.any_sparse:
+        scored = np.where(cached + fresh > arch.sparse_tokens, (cached + 0.5 * fresh) * fresh, 0.0)
+        heads = np.where(chip.sram > 0, n, np.minimum(layout.attention_chips, arch.kv_heads) * layout.dp)
+        seconds = 2.0 * scored * arch.index_products / (heads * chip.bf16_flops * c.index_compute_share)
+    if arch.any_linear:
+        flop = fresh * arch.state_bytes * c.linear_flop_per_state_byte
+        seconds = seconds + flop / (n * chip.bf16_flops * c.prefill_share_attention)
+    return seconds
 
 
 def prefill(
@@ -254,8 +255,8 @@ def prefill(
 
     Products of all active parameters over the fresh tokens; causal attention of the fresh tokens to each other and to
     the cached prefix (not beyond a window or what a sparse layer chooses), indexers and linear states; all-reduces and
-    activation traffic. Chunks follow each other through the stages, so c chunks
-    over p stages take (c + p - 1)/(c p) of the work of one stage.
+    activation traffic. Chunks follow each other through the stages, so c chunks over p stages take (c + p - 1)/(c p) of
+    the work of one stage.
     """
     n = layout.stage_chips
     active = (

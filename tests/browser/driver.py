@@ -166,9 +166,9 @@ def link_state(page: Page) -> dict[str, list[str]]:
 
 
 def slider(page: Page, label: str) -> Locator:
-    """The handle of the slider or select slider whose label is ``label`` (a one-handle slider)."""
+    """The handle of the slider or select slider whose label is ``label``, with or without a mark like "(decides)"."""
     widget = page.locator('[data-testid="stSlider"], [data-testid="stSelectSlider"]')
-    exact = page.locator('[data-testid="stWidgetLabel"]', has_text=re.compile(rf"^\s*{re.escape(label)}\s*$"))
+    exact = page.locator('[data-testid="stWidgetLabel"]', has_text=re.compile(rf"^\s*{re.escape(label)}(\s*\([^)]*\))?\s*$"))
     return widget.filter(has=exact).locator('input[type="range"], [role="slider"]').first
 
 
@@ -193,8 +193,11 @@ def nudge(page: Page, label: str, steps: int = 1) -> str:
 def choose(page: Page, label: str, option: str) -> None:
     """Pick ``option`` in the select box labelled ``label``."""
     box = page.locator('[data-testid="stSelectbox"]').filter(
-        has=page.locator('[data-testid="stWidgetLabel"]', has_text=re.compile(rf"^\s*{re.escape(label)}\s*$"))
+        has=page.locator('[data-testid="stWidgetLabel"]', has_text=re.compile(rf"^\s*{re.escape(label)}(\s*\([^)]*\))?\s*$"))
     )
+    # Scrolling closes an open list, so it has to be over before the click.
+    box.scroll_into_view_if_needed()
+    wait_idle(page, stable_ms=300)
     box.locator("input").first.click()
     page.get_by_role("option", name=option, exact=True).click()
     wait_idle(page, stable_ms=300)

@@ -413,6 +413,16 @@ def test_skew_touches_the_experts_time_only(cat, constants):
     assert parallel.kv_bytes == pytest.approx(whole.kv_bytes, rel=1e-12)
 
 
+def test_unknown_model_beside_an_expert_parallel_one(cat):
+    """An unknown model stays a stated reason and leaves its neighbour alone."""
+    known = cat.models.index.get_loc("deepseek-r1")
+    shared = {"hardware": cat.hardware.index.get_loc("b200_sxm"), "n_chips": 8, "batch": 4}
+    pair = serve(ServingConfig(model=[-1, known], ep=[8, 8], **shared), cat)
+    assert np.isnan(pair.tpot_s[0])
+    assert pair.reason(0) != ""
+    assert pair.tpot_s[1] == serve(ServingConfig(model=known, ep=8, **shared), cat).tpot_s[0]
+
+
 def test_dense_model_feels_no_skew(cat):
     for model in ("llama-3.1-70b", "qwen3-32b"):
         weights = serve(config(cat, model, batch=8, ep=[1, 8]), cat).weights_s
