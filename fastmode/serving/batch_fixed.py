@@ -120,7 +120,8 @@ def _serve(config: ServingConfig, table: Tables) -> Service:
         queue = queue + np.maximum(offered - capacity, 0.0) / capacity * output * tpot
 
     per_chip = layout.replicas * layout.stages * layout.stage_chips
-    output_rate = running * layout.replicas / (tpot + held_s / output)
+    # All prefills take the chips' time, also the part that prefill-first engines let fall into TTFT instead of decoding.
+    output_rate = running * layout.replicas / (tpot - others + np.maximum(running, 1.0) * held_s / output)
     out = {
         "n_chips": layout.n_chips, "tp": layout.attention_chips, "stages": layout.stages, "replicas": layout.replicas,
         "weights_bytes": memory.weights * per_chip, "kv_bytes": memory.per_sequence * running * per_chip,

@@ -78,8 +78,7 @@ def expert_skew(arch: Architecture, layout: Layout, coverage: NDArray, tokens: N
     chip: mean m p, variance m p (1 - p), p = `coverage`; tokens sent to it: mean and variance k tokens/ep, both with the
     total given. The largest of ep such counts is the mean + z sd, z(ep) the expected largest of ep standard normals; it
     is at least one, and at most all m experts or all tokens. Tends to 1 with many tokens, is 1 at ep = 1. Experts are
-    chosen at random and alike: uneven popularity, and the copies of hot experts that engines make against it, are left
-    out. Source: our own, order statistics of balls thrown into bins; nothing is fitted.
+    chosen at random and alike; how much of the skew engines leave, by placing and copying experts by load, is the caller's. Source: our own, order statistics of balls thrown into bins; nothing is fitted.
     """
     ep = layout.ep
     # fmin: ep is NaN where the model is unknown, and so is all that follows
@@ -163,7 +162,8 @@ def decode(
     flop_experts = 2.0 * active * tokens / (layout.stage_chips * peak)
     if (layout.ep > 1).any():
         skew_read, skew_compute = expert_skew(arch, layout, coverage, tokens)
-        read_experts, flop_experts = read_experts * skew_read, flop_experts * skew_compute
+        read_experts = read_experts * (1.0 + c.expert_skew_left * (skew_read - 1.0))
+        flop_experts = flop_experts * (1.0 + c.expert_skew_left * (skew_compute - 1.0))
     floor = chip.floor_layer_s * arch.layers
     excess = np.maximum(flop_shared - read_shared, 0.0) + np.maximum(flop_experts - read_experts, 0.0)
 

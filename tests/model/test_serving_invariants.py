@@ -243,15 +243,10 @@ def test_no_prediction_beats_the_compute_bound(columns, grid):
 
 
 def test_requests_are_not_served_faster_than_they_are_prefilled(columns, grid):
-    """Requests/s x prompt <= prefill throughput, where all of the others' prefill delays decoding (mix = 1).
-
-    SGLang's fitted mix is below 1: measured decode times hide a part of the prefill there, and the output rate is
-    overstated by as much in loads of long prompts; never by more than 1/mix.
-    """
+    """Requests/s x prompt <= prefill throughput, whatever part of the others' prefill an engine lets delay decoding."""
     asked = grid.output_tokens_per_s / columns["output_tokens"] * columns["fresh_tokens"]
-    mix = tables(CATALOG).engine[0, columns["engine"]]
     known = (grid.status == 0) & (columns["fresh_tokens"] > 0)
-    assert np.all((asked * np.minimum(mix, 1.0) <= grid.prefill_tokens_per_s * (1 + SMALL))[known])
+    assert np.all((asked <= grid.prefill_tokens_per_s * (1 + SMALL))[known])
 
 
 @pytest.mark.parametrize("drafted", [0, 1, 5])
