@@ -14,6 +14,7 @@ from fastmode.serving.tables import tables
 from fastmode.side import Side
 
 Ends = tuple[np.ndarray, np.ndarray]
+TOKENS_PER_MTOK = 1e6
 
 
 def around(value: np.ndarray, half_width_ln: np.ndarray) -> Ends:
@@ -38,11 +39,27 @@ def modelled_speed_band(side: Side, level: int, catalog: Catalog) -> Ends:
     return around(side.modelled_tokens_per_s, half_width(side.service, tables(catalog), "tpot", level))
 
 
-def price_half_width(side: Side, level: int, catalog: Catalog) -> np.ndarray:
-    """Half width of ln price. A price that the model moves goes against the speed of the same machine; a list price at
-    the preset or the user's own has no band. The range of chip-hour prices is not in it."""
-    scaled = _half_width(side, side.anchored_price, "tpot", level, catalog)
-    return np.where(side.own_price, 0.0, scaled)
+def bill_band(side: Side, level: int, catalog: Catalog) -> Ends:
+    """Lower and upper end of the token bill of one attempt, USD, from what modelled speed does to modelled prices.
+
+    A price that the model moves goes against the speed of the same machine. A price that equals the list price or is the
+    user's own has no band, so a part of the bill may be exact. The range of chip-hour prices is not in it.
+    """
+    moved = _half_width(side, side.anchored_price, "tpot", level, catalog)
+    with np.errstate(invalid="ignore"):
+        listed_in = side.anchored_price & (side.price_in_usd_per_mtok == side.list_price_in_usd_per_mtok)
+        listed_out = side.anchored_price & (side.price_out_usd_per_mtok == side.list_price_out_usd_per_mtok)
+        into = around(side.inputs.n_in * side.price_in_usd_per_mtok, np.where(side.own_price_in | listed_in, 0.0, moved))
+        out = around(side.inputs.n_out * side.price_out_usd_per_mtok, np.where(side.own_price_out | listed_out, 0.0, moved))
+    low, high = ((i + o) / TOKENS_PER_MTOK for i, o in zip(into, out, strict=True))
+    return low, high
+
+
+def ratio_band(value: np.ndarray, now: Ends, other: Ends) -> Ends:
+    """Ends of now / other around `value`, the two taken as independent: their distances in the logarithm add as squares."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        half = [0.5 * np.log(high / low) for low, high in (now, other)]
+    return around(value, np.hypot(*(np.nan_to_num(h) for h in half)))
 
 
 def _half_width(side: Side, anchored: np.ndarray, quantity: str, level: int, catalog: Catalog) -> np.ndarray:

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields as dataclass_fields
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -74,7 +75,8 @@ def evaluation_document(query: str) -> dict[str, Any]:
     verdict = judge(evaluation, evaluate(swings(scenario, evaluation.catalog)), edited)
     texts = output_texts(evaluation)
     reason = evaluation.reason(evaluation.now) or evaluation.reason(evaluation.reference)
-    unread = next((i.reason for i in ignored if not i.key), "")  # nothing of such a link was used
+    # nothing of such a link was used
+    unread = next((i.reason for i in ignored if not i.key), "") if len(ignored) == 1 and scenario == scenarios.default() else ""
     names = [f.name for f in dataclass_fields(scenario)]
     reference = scenarios.expand_preset(str(scenario.reference))
     return {
@@ -138,11 +140,12 @@ def validation_document(query: str) -> dict[str, Any]:
     """The JSON document of the command `validate`: the figures of the Validation tab for an address or query string."""
     from fastmode import link, validation, validation_sram
     from fastmode.catalog import load
+    from fastmode.slo import batch_met
 
     view, unused = validation.from_query(query)
     scenario, ignored = link.from_query(query)
     near = validation.nearest(
-        str(scenario.model), str(scenario.hardware), str(scenario.engine), float(scenario.batch_size), float(scenario.context_tokens),
+        str(scenario.model), str(scenario.hardware), str(scenario.engine), batch_met(scenario, load()), float(scenario.context_tokens),
     )  # fmt: skip
     unused = [{"key": key, "value": value, "reason": reason} for key, value, reason in unused]
     return validation.report(view) | {
@@ -155,7 +158,7 @@ def validation_document(query: str) -> dict[str, Any]:
 def _validate(given: argparse.Namespace) -> int:
     from fastmode import validation
 
-    if given.output:
+    if given.output is not None:
         validation.points(validation.from_query(given.query)[0]).to_csv(given.output, index=False, lineterminator="\n")
         return 0
     document = validation_document(given.query)
@@ -170,11 +173,15 @@ def _calibrate(given: argparse.Namespace) -> int:
     from fastmode.calibration import calibrate, fit_count, summary, write
     from fastmode.catalog import DATA_DIR, load
 
+    folder = DATA_DIR if given.output is None else Path(given.output)
+    if given.output == "" or (folder.exists() and not folder.is_dir()):
+        raise ValueError(_("not a folder: {path}").format(path=repr(given.output)))
+    folder.mkdir(parents=True, exist_ok=True)  # before the work, so that an impossible place is told at once
     catalog = load()
     with tqdm(total=fit_count(catalog), desc=given.command, unit=_("fit"), leave=False, disable=None) as bar:
         found = calibrate(catalog, bar.update)
     print(summary(found))
-    for path in write(found, given.output or DATA_DIR, given.force):
+    for path in write(found, folder, given.force):
         print(_("written: {path}").format(path=path))
     return 0
 

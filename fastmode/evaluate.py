@@ -83,11 +83,11 @@ class Evaluation:
 
         The two ends meet at a quoted figure. The cost multiplier's is how far modelled speed may move a modelled price.
         """
-        cost = np.hypot(*(band.price_half_width(side, level, self.catalog) for side in (self.now, self.reference)))
+        bills = [band.bill_band(side, level, self.catalog) for side in (self.now, self.reference)]
         return {
             "tokens_per_s_per_user": band.speed_band(self.now, level, self.catalog),
             "ttft_s": band.ttft_band(self.now, level, self.catalog),
-            "cost_multiplier": band.around(self.cost_multiplier, cost),
+            "cost_multiplier": band.ratio_band(self.cost_multiplier, *bills),
             "modelled_tokens_per_s_per_user": band.modelled_speed_band(self.now, level, self.catalog),
         }
 
@@ -139,11 +139,14 @@ class Evaluation:
         alone = evaluate(replace(self.scenario, load="batch", batch_size=1.0), self.catalog).now
         with np.errstate(invalid="ignore", divide="ignore"):
             shown_ttft = np.where(np.isnan(first), 1.0, alone.ttft_s / alone.service.ttft_s)
-            shown_tpot = np.where(np.isnan(each), 1.0, alone.modelled_tokens_per_s / alone.tokens_per_s)
+            slower = alone.modelled_tokens_per_s / alone.tokens_per_s
+            shown_tpot = np.where(np.isnan(each), 1.0, slower)
         config = ServingConfig(**_asked(v, self.catalog), **_call_shape(v), size_ratio=v["distillation"])
         found = goodput(config, (first - v["handshake_s"]) / shown_ttft, each / shown_tpot, self.catalog)
         unknown = unlimited | np.isnan(shown_ttft * shown_tpot)
         figures = {n: np.where(unknown, np.nan, getattr(found, n)) for n in GOODPUT_FIGURES}
+        for rate in ("requests_per_s", "output_tokens_per_s"):  # at the pace of the figures shown
+            figures[rate] = figures[rate] / np.where(np.isnan(slower), 1.0, slower)
         return replace(found, **figures)
 
     def outputs(self) -> dict[str, Output]:
@@ -174,10 +177,10 @@ class Evaluation:
             "published_tokens_per_s_per_user": (now.published_tokens_per_s, ref.published_tokens_per_s, "tok/s", self._endpoint_word(now)),
             "speed_ratio": (now.tokens_per_s / ref.tokens_per_s, np.ones(1), "x", derived),
             "vendor_speed_multiplier": (self.vendor_speed_multiple(now), self.vendor_speed_multiple(ref), "x", "published"),
-            "tpot_s": (now.service.tpot_s, ref.service.tpot_s, "s", modelled),
+            "modelled_tpot_s": (now.service.tpot_s, ref.service.tpot_s, "s", modelled),
             "token_bill_usd": (now.task.token_bill_usd, ref.task.token_bill_usd, "USD", derived),
             "correction_share": (now.task.correction_share, ref.task.correction_share, "share", modelled),
-            "output_tokens_per_s": (now.service.output_tokens_per_s, ref.service.output_tokens_per_s, "tok/s, all chips", modelled),
+            "output_tokens_per_s": (self._carried(now.service), ref.service.output_tokens_per_s, "tok/s, all chips", modelled),
             "n_chips": (now.service.n_chips, ref.service.n_chips, "chips", modelled),
             "max_batch": (now.service.max_batch, ref.service.max_batch, "sequences", modelled),
         }  # fmt: skip
@@ -208,6 +211,11 @@ class Evaluation:
         for name, figure, unit in zip(GOODPUT_OUTPUTS, GOODPUT_FIGURES, units, strict=True):
             rows[name] = (getattr(self.goodput, figure) if self.goodput else none, none, unit, "modelled")
         return rows
+
+    @staticmethod
+    def _carried(service: Service) -> np.ndarray:
+        """Output tokens/s over all chips: of the stand-in at a fixed batch, of the traffic itself in traffic."""
+        return service.output_tokens_per_s * getattr(service, "pace", 1.0)
 
     def to_frame(self):
         """One row an element: the fields of the scenario and every output."""
@@ -335,12 +343,13 @@ def evaluate(scenario: Scenario, catalog: Catalog | None = None) -> Evaluation:
         reference_own | plain | shape_home | one,
     )
     scenario_service, anchor_service, reference_service, home_service = _serve_together(configs, catalog)
+    keeps_model = presets.closed[option] | (own["model"] == presets.serving["model"][option])
     at_preset, traffic = _equal(configs[0], configs[1]), np.asarray(v["load"]).ravel() == TRAFFIC
     if traffic.any():  # the reference and the anchors stay at the batch of their presets
         config = ServingConfig(**configs[0])
-        scenario_service = in_traffic(config, v["requests_per_s"], traffic, scenario_service, catalog)
+        pace = _pace(v, option, anchor_service, keeps_model, catalog)
+        scenario_service = in_traffic(config, v["requests_per_s"] / pace, traffic, scenario_service, catalog).at_pace(pace)
         at_preset = at_preset & ~traffic
-    keeps_model = presets.closed[option] | (own["model"] == presets.serving["model"][option])
     betas = _betas_of(v, catalog)
     size_ratio = np.where(keeps_model, 1.0, presets.total_params_b[option] / presets.model_params_b[own["model"]])
     size_ratio = size_ratio * v["distillation"]
@@ -402,6 +411,20 @@ def _call_shape(v: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         "cached_tokens": context - fresh,
         "output_tokens": np.maximum(v["n_out"] / v["calls"], 1.0),
     }
+
+
+def _pace(
+    v: dict[str, Any], option: np.ndarray, anchor: Service, keeps_model: np.ndarray, catalog: Catalog
+) -> np.ndarray:
+    """How much faster the quoted deployment runs than its stand-in; 1 where no quoted speed is scaled.
+
+    All its times are taken to be shorter by this factor, so that it carries so much more traffic at the same batch.
+    """
+    quoted = preset_table(catalog).tokens_per_s[option]
+    quoted = np.where(np.isnan(v["anchor_tokens_per_s"]), quoted, v["anchor_tokens_per_s"])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        pace = quoted / anchor.tokens_per_s_per_user
+    return np.where(_is_published(v["anchor"]) & keeps_model & np.isfinite(pace), pace, 1.0)
 
 
 def _equal(a: dict[str, np.ndarray], b: dict[str, np.ndarray]) -> np.ndarray:

@@ -19,7 +19,7 @@ from fastmode.csv_file import CHUNK_ROWS, convert
 from fastmode.i18n import _
 from fastmode.serving import PRECISIONS, Service, ServingConfig, accept_curves, engine_code, precision_code, serve
 from fastmode.serving.bands import half_width
-from fastmode.serving.evidence import outside_words
+from fastmode.serving.evidence import OUTSIDE, outside_words
 from fastmode.serving.tables import tables
 
 if TYPE_CHECKING:
@@ -33,7 +33,8 @@ OUTPUTS = (
 MS_PER_S = 1e3
 BAND = 90  # % of the band in the columns ..._low and ..._high
 PURE_DECODE = "A"
-_NO_DRAFT = frozenset({"", "none", "no", "off", "0", "false", "nan"})
+_NO_DRAFT = frozenset({"", "none", "no", "off", "0", "false", "nan", "null", "n/a", "na", "-", "disabled", "without"})
+UNKNOWN_METHOD = -1
 _ENDLESS_TOKENS = 1e9
 # Column of the file -> field of data/assumptions.csv whose highest value is allowed here too.
 _LIMIT_OF = {
@@ -52,6 +53,7 @@ class Prepared:
     config: ServingConfig  # queue_overflow is set: what does not fit in memory waits
     pure: NDArray  # bool: a pure decode step (clean_grade A)
     unknown_output: NDArray  # bool: no output_tokens given
+    unknown_method: NDArray  # bool: a draft method without a measured curve, served without drafts
     status: list[str]  # empty = usable, else why not
 
 
@@ -79,7 +81,7 @@ def prepare(frame: pd.DataFrame, catalog: Catalog) -> Prepared:
     kv = cells.precision("kv_precision")
     engine = np.array([engine_code(text) for text in cells.text("engine")], dtype=np.int64)
     pure = np.array([text.upper() == PURE_DECODE for text in cells.text("clean_grade")], dtype=bool)
-    curve, draft = _drafts(cells, catalog)
+    curve, draft, unknown_method = _drafts(cells, catalog)
 
     unknown_output = np.isnan(output)
     endless = pure | unknown_output
@@ -99,21 +101,23 @@ def prepare(frame: pd.DataFrame, catalog: Catalog) -> Prepared:
         draft_tokens=draft,
         queue_overflow=True,
     )
-    return Prepared(config, pure, unknown_output, cells.status)
+    return Prepared(config, pure, unknown_output, unknown_method, cells.status)
 
 
 def times(prepared: Prepared, service: Service) -> tuple[NDArray, NDArray, NDArray]:
     """(tpot_s, ttft_s, output_rate_per_chip) of each row of `serve(prepared.config, ...)`: seconds, seconds, tokens/s.
 
     A pure decode step takes sequences / decode rate, its rate is that of decode alone and it has no time to first token
-    (NaN). All three are NaN where the row is not usable, the service has no figures, or a figure is not finite, positive
+    (NaN); neither has a row without output tokens whose requests wait for memory. All three are NaN where the row is not usable, the service has no figures, or a figure is not finite, positive
     and free of lost digits.
     """
     pure = prepared.pure
     tpot = np.where(pure, service.batch / service.decode_tokens_per_s, service.tpot_s)
     rate = np.where(pure, service.decode_tokens_per_s, service.output_tokens_per_s) / service.n_chips
-    ok = _usable(prepared, service) & _sound(tpot) & _sound(1.0 / tpot) & _sound(rate) & (pure | _sound(service.ttft_s))
-    return np.where(ok, tpot, np.nan), np.where(ok & ~pure, service.ttft_s, np.nan), np.where(ok, rate, np.nan)
+    # How long one waits for a place depends on the output of those who hold one.
+    no_ttft = pure | (prepared.unknown_output & (service.max_batch < prepared.config.batch))
+    ok = _usable(prepared, service) & _sound(tpot) & _sound(1.0 / tpot) & _sound(rate) & (no_ttft | _sound(service.ttft_s))
+    return np.where(ok, tpot, np.nan), np.where(ok & ~no_ttft, service.ttft_s, np.nan), np.where(ok, rate, np.nan)
 
 
 def predict(frame: pd.DataFrame, catalog: Catalog) -> pd.DataFrame:
@@ -255,11 +259,13 @@ class _Cells:
         return np.array([-1 if codes[text] is None else codes[text] for text in texts], dtype=np.int64)
 
 
-def _drafts(cells: _Cells, catalog: Catalog) -> tuple[NDArray, NDArray]:
-    """Accept-length curve and drafted tokens of each `spec_decode` cell; too many drafted tokens fail the row.
+def _drafts(cells: _Cells, catalog: Catalog) -> tuple[NDArray, NDArray, NDArray]:
+    """Accept-length curve, drafted tokens and whether the method is unknown, of each `spec_decode` cell.
+
+    Too many drafted tokens fail the row; an unknown method is predicted without drafts, which `extrapolation` says.
 
     A cell names a curve or a method, with the number of drafted tokens after it (`mtp3`, `eagle3:5`); a curve of the
-    same model and method is preferred, then one of the same method, then the first.
+    same model and method is preferred, then one of the same method.
     """
     texts, models = cells.text("spec_decode"), cells.text("model_id")
     ids = accept_curves(catalog)
@@ -281,7 +287,8 @@ def _drafts(cells: _Cells, catalog: Catalog) -> tuple[NDArray, NDArray]:
             return ids.index(method), drafted
         same_method = [i for i, curve in enumerate(ids) if method[:5] in curve]
         same_model = [i for i in same_method if ids[i].startswith(model)]
-        return next(iter(same_model or same_method or range(len(ids)))), drafted
+        found = same_model or same_method
+        return (found[0], drafted) if found else (-1, UNKNOWN_METHOD)
 
     chosen = {key: choose(*key) for key in set(zip(texts, models, strict=True))}
     pairs = [chosen[key] for key in zip(texts, models, strict=True)]
@@ -289,7 +296,8 @@ def _drafts(cells: _Cells, catalog: Catalog) -> tuple[NDArray, NDArray]:
         if drafted > most:
             cells.fail(i, _("spec_decode: drafted tokens not a whole number from 0 to {most}: {cell}").format(
                 most=most, cell=texts[i][:40]))  # fmt: skip
-    return np.array([p[0] for p in pairs], dtype=np.int64), np.array([p[1] for p in pairs], dtype=np.float64)
+    draft = np.array([p[1] for p in pairs], dtype=np.float64)
+    return np.array([p[0] for p in pairs], dtype=np.int64), np.maximum(draft, 0.0), draft == UNKNOWN_METHOD
 
 
 def _sound(values: NDArray) -> NDArray:
@@ -304,9 +312,9 @@ def _usable(prepared: Prepared, service: Service) -> NDArray:
 
 def _extrapolation(prepared: Prepared, service: Service, ok: NDArray) -> NDArray:
     """In which way a row lies outside what has been measured, joined by "+"; `no` where it does not, empty where not ok."""
-    lacks = prepared.unknown_output & ~prepared.pure
+    bits = service.outside | np.where(prepared.unknown_method, 1 << OUTSIDE.index("speculation"), 0)
+    codes = 2 * bits + (prepared.unknown_output & ~prepared.pure)
     names = {
-        code: "+".join(outside_words(code // 2) + ["output_tokens"] * (code % 2)) or "no"
-        for code in np.unique(2 * service.outside + lacks)
+        code: "+".join(outside_words(code // 2) + ["output_tokens"] * (code % 2)) or "no" for code in np.unique(codes)
     }
-    return np.where(ok, [names[code] for code in 2 * service.outside + lacks], "")
+    return np.where(ok, [names[code] for code in codes], "")

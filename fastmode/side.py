@@ -50,7 +50,8 @@ class Side:
     at_preset: np.ndarray
     anchored_ttft: np.ndarray
     anchored_price: np.ndarray  # list price scaled by the model
-    own_price: np.ndarray  # both prices are the user's
+    own_price_in: np.ndarray  # the user's own
+    own_price_out: np.ndarray
     list_price_in_usd_per_mtok: np.ndarray
     list_price_out_usd_per_mtok: np.ndarray
     price_in_usd_per_mtok: np.ndarray
@@ -169,7 +170,8 @@ def _prices(setup: Setup, wants_anchor: np.ndarray, v: dict[str, Any], catalog: 
     own = setup.own
     return {
         "anchored_price": wants_anchor,
-        "own_price": ~np.isnan(own["price_out_usd_per_mtok"]) & ~np.isnan(own["price_in_usd_per_mtok"]),
+        "own_price_in": ~np.isnan(own["price_in_usd_per_mtok"]),
+        "own_price_out": ~np.isnan(own["price_out_usd_per_mtok"]),
         "list_price_in_usd_per_mtok": list_in,
         "list_price_out_usd_per_mtok": list_out,
         "price_in_usd_per_mtok": price(

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from fastmode import format as fmt
-from fastmode.evaluate import Evaluation
+from fastmode.catalog import Catalog
+from fastmode.evaluate import Evaluation, evaluate
 from fastmode.i18n import _
+from fastmode.scenario import Scenario
 from fastmode.serving import ServiceInTraffic
 from fastmode.serving.traffic import LIMITS
 
@@ -54,6 +56,15 @@ def traffic_text(evaluation: Evaluation) -> str:
     if not np.isfinite(first + each):
         return text
     return text + " " + _("p95 TTFT {first}, TPOT {each}.").format(first=_time(first), each=_time(each))
+
+
+def batch_met(scenario: Scenario, catalog: Catalog) -> float:
+    """Requests that run beside a user and the user's own: the fixed batch, or what the traffic brings where it is served."""
+    if scenario.load != "traffic":
+        return float(scenario.batch_size)
+    evaluation = evaluate(scenario, catalog)
+    batch = evaluation.at(evaluation.now.service.batch)
+    return batch if np.isfinite(batch) else float(scenario.batch_size)
 
 
 def _limits(e: Evaluation) -> str:

@@ -53,10 +53,10 @@ def sentences(catalog: Catalog) -> list[str]:
         mine = inside[inside["kind"] == kind]
         said.append(
             _(
-                "{kind}, {rows} published speeds: time per token is {median} off in the median, {most} at most; {baselines}. {held} of {rows} lie inside their 90 % band. {decision}"
+                "{kind}, {rows} published speeds: time per token is {median} off in the median, {most} at most; {baselines}. {held} of {rows} lie inside their 90 % band, {others} inside a band from the other speeds alone. {decision}"
             ).format(
                 kind=_first_upper(_(KIND_LABELS[kind])), rows=int(own["rows"]), median=fmt.share(own["median"]),
-                most=fmt.share(own["max"]), held=int(mine["inside"].sum()), decision=_decision(own, rivals, better(catalog, kind)),
+                most=fmt.share(own["max"]), held=int(mine["inside"].sum()), others=int(mine["inside_others"].sum()), decision=_decision(own, rivals, better(catalog, kind)),
                 baselines="; ".join(
                     _("{method} {median}, {most}").format(method=_(METHOD_LABELS[name]), median=fmt.share(row["median"]), most=fmt.share(row["max"]))
                     for name, row in rivals.iterrows()
@@ -89,7 +89,7 @@ def _decision(own: pd.Series, rivals: pd.DataFrame, best: str) -> str:
 
 def document(catalog: Catalog) -> dict[str, Any]:
     """The same for the command `validate`, as plain values."""
-    listed = points(catalog)[["id", "kind", "use", "measured", "predicted_left_out", "low", "high", "inside"]]
+    listed = points(catalog)[["id", "kind", "use", "measured", "predicted_left_out", "low", "high", "inside", "inside_others"]]
     return {
         "sentences": sentences(catalog),
         "errors": errors(catalog).to_dict("records"),

@@ -96,7 +96,7 @@ def judge(evaluation: Evaluation, swung: Evaluation, edited: bool = False) -> Ve
 def _caveat(name: str, other: str, turning: tuple[str, ...], without: float, e: Evaluation) -> str:
     """How sure the verdict is, as far as that is known without bands."""
     labels = ", ".join(all_fields(e.catalog)[field].label.lower() for field in turning)
-    sure = _("How sure: no uncertainty band yet; it hangs most on {fields}.").format(fields=labels)
+    sure = _("How sure: speed and cost have bands, the verdict has none yet; it hangs most on {fields}.").format(fields=labels)
     words = {"option": name, "reference": other, "x": fmt.signed_share(abs(without)).lstrip("+")}
     if abs(without) < SAME_WITHIN:
         escapes = _("If errors that escape review cost nothing, {option} and {reference} tie.")

@@ -12,6 +12,11 @@ says so. What the rules mean by agreement:
   where measured rows show the same quantity, nine in ten of their neighbouring pairs must agree as well;
 * a claim of several parts is "supported" when all of them hold, "partly supported" when some do, "contradicted" when none;
   a part that nobody publishes does not hold;
+* a comparison of modelled energies is decided only where the whole 90 % band of the ratio, over all models named, lies on one
+  side of the threshold; else it is "partly supported" and its basis says that the band does not decide. The half width of ln
+  ratio is the root of the summed squares of those of the two times per token;
+* what rests on a constant that is assumed and not fitted is judged over the constant's whole range: the one verdict where all of
+  it agrees, else "partly supported"; the basis names the constant's range, and says so where the model cannot come out otherwise;
 * a cause ("is what makes it fifteen times faster") is judged by changing that alone in the model: "partly
   supported" while it explains more than ROUNDING but less than the claimed figure;
 * a forecast is judged by what is in the catalogue today, and its basis says so.

@@ -83,7 +83,8 @@ def price_of_speed(f: Facts) -> Finding:
     the speed reached at another cost is partly supported.
 
     Speed: output tokens of one user, prefill of the others included; cost: chip time per decoded token, a price that follows
-    cost. Closed form for a decode step affine in batch, t = a + c B, at a price that follows t/B: batch ratio r_v r_p, batch-dependent share of the fast
+    cost. The basis gives the ratio of the provider's whole cost as well: chip time per output token, prefill of the same requests
+    included, which does not shrink with the batch. Closed form for a decode step affine in batch, t = a + c B, at a price that follows t/B: batch ratio r_v r_p, batch-dependent share of the fast
     step (r_v - 1)/(r_v r_p - 1).
     """
     price, gain = f.claimed(2)
@@ -91,7 +92,8 @@ def price_of_speed(f: Facts) -> Finding:
     s = _by_standin(f, batch)
     speed, decode = (a.reshape(-1, batch.size) for a in (s.tokens_per_s_per_user, s.decode_tokens_per_s))
     known(speed[0], decode[0])
-    speed, cost = speed / speed[:, -1:], decode[:, -1:] / decode
+    output = s.output_tokens_per_s.reshape(decode.shape)[0]  # all chips, the prefill of the same requests included
+    speed, cost, whole_cost = speed / speed[:, -1:], decode[:, -1:] / decode, output[-1] / output
     if speed[0].max() < gain:
         basis = _(
             "{model} on the founding hardware never gets {gain} the speed of batch {batch}: alone it is {most}."
@@ -106,15 +108,15 @@ def price_of_speed(f: Facts) -> Finding:
         )
     # Speed does not rise with batch, so the curve is read backwards. A model that does not get there has no figure.
     reached = np.array([np.interp(gain, v[::-1], c[::-1], right=np.nan) for v, c in zip(speed, cost, strict=True)])
-    at_batch = float(np.interp(gain, speed[0][::-1], batch[::-1]))
+    at_batch, whole = (float(np.interp(gain, speed[0][::-1], a[::-1])) for a in (batch, whole_cost))
     value, low, high = _range(reached)
     factor = gain * price
     closed = float(np.interp(batch[-1] / factor, batch, speed[0]))
     basis = _(
-        "Batch {large} to {small} gives {gain} at a decode cost of {cost}, a slope of {slope} where the prices have {claimed}. Price following cost, {price} needs a batch {factor} smaller and a fast step of which {share} grows with batch; ours is {closed} as fast there."
+        "Batch {large} to {small} gives {gain} at a decode cost of {cost} (the provider's whole cost, prefill included: {whole}), a slope of {slope} where the prices have {claimed}. Price following cost, {price} needs a batch {factor} smaller and a fast step of which {share} grows with batch; ours is {closed} as fast there."
     ).format(
         large=fmt.number(batch[-1]), small=fmt.number(at_batch), gain=fmt.ratio(gain), cost=fmt.ratio(value),
-        slope=fmt.number(np.log(value) / np.log(gain)), claimed=fmt.number(np.log(price) / np.log(gain)),
+        whole=fmt.ratio(whole), slope=fmt.number(np.log(value) / np.log(gain)), claimed=fmt.number(np.log(price) / np.log(gain)),
         price=fmt.ratio(price), factor=fmt.ratio(factor), share=fmt.share((gain - 1.0) / (factor - 1.0)),
         closed=fmt.ratio(closed),
     )  # fmt: skip

@@ -8,6 +8,7 @@ from fastmode import format as fmt
 from fastmode.claims.found import (
     CONTRADICTED,
     FAST,
+    FIRM,
     GB200,
     GIGA,
     H100,
@@ -147,8 +148,8 @@ def newer_gpu(f: Facts) -> Finding:
 
 
 def megawatts(f: Facts) -> Finding:
-    """C51: power of as many wafers as hold the weights alone, in MW at the middle of the claimed sizes; low and high at their
-    ends. Supported where the smaller size already needs SEVERAL, partly where only the larger does."""
+    """C51: power of as many wafers as hold the weights alone, in MW at the middle of the claimed sizes, which are TB; low and
+    high at their ends. Supported where the smaller size already needs SEVERAL, partly where only the larger does."""
     small, large = f.claimed(2)
     sizes = np.array([small, 0.5 * (small + large), large])
     watts = power_w(f, f.wafer)
@@ -156,7 +157,7 @@ def megawatts(f: Facts) -> Finding:
     low, value, high = (float(mw) for mw in wafers * watts / 1e6)
     verdict = SUPPORTED if low >= SEVERAL else PARTLY if high >= SEVERAL else CONTRADICTED
     basis = _(
-        "{small} to {large} TB take {few} to {many} wafers of {memory} GB at {kw} kW each, weights alone and at peak power: {low} to {high} MW."
+        "Published is the size of the model, {small} to {large} TB; ours is the power in MW. It takes {few} to {many} wafers of {memory} GB at {kw} kW each, weights alone and at peak power: {low} to {high} MW."
     ).format(
         small=fmt.number(small), large=fmt.number(large), few=fmt.number(wafers[0]), many=fmt.number(wafers[2]),
         memory=fmt.number(f.part(f.wafer, "memory_gb")), kw=fmt.number(watts / 1e3), low=fmt.number(low),
@@ -169,7 +170,7 @@ def megawatts(f: Facts) -> Finding:
 def memory_tiers(f: Facts) -> Finding:
     """C54: bandwidth of a wafer over that of an H100. Three parts, over the parts on sale: the usual HBM part holds more than
     any SRAM part, the slowest SRAM part is faster than the fastest HBM part, and the cheapest GB of SRAM is dearer than the
-    dearest of HBM (purchase price over memory).
+    dearest of HBM (purchase price over memory). Supported only where every part and every price compared is firm.
 
     low and high: slowest SRAM over fastest HBM, fastest over slowest.
     """
@@ -179,6 +180,9 @@ def memory_tiers(f: Facts) -> Finding:
     each_gb = prices["purchase_usd_per_chip"] / prices["hardware_id"].map(hardware["memory_gb"])
     kind = prices["hardware_id"].map(hardware["memory_kind"])
     dram_usd, sram_usd = each_gb[kind == "HBM"], each_gb[kind == SRAM]
+    firm_price = prices.loc[kind.isin(["HBM", SRAM]), "basis"].isin(FIRM)
+    compared = [*hbm.index, *sram.index]
+    firm_part = hardware.loc[compared, "basis"].isin(FIRM)
     if not (len(hbm) and len(sram) and len(dram_usd) and len(sram_usd)):
         raise Unknown
     slow, fast = hbm["memory_bw_tb_s"], sram["memory_bw_tb_s"]
@@ -189,12 +193,13 @@ def memory_tiers(f: Facts) -> Finding:
     )
     value = f.part(f.wafer, "memory_bw_tb_s") / f.part(H100, "memory_bw_tb_s")
     basis = _(
-        "HBM parts: {gb} GB in the middle, up to {slow} TB/s, up to {usd} a GB; SRAM parts: up to {sram_gb} GB, from {fast} TB/s, from {sram_usd} a GB (purchase price of the whole machine)."
+        "HBM parts: {gb} GB in the middle, up to {slow} TB/s, up to {usd} a GB; SRAM parts: up to {sram_gb} GB, from {fast} TB/s, from {sram_usd} a GB (purchase price of the whole machine). Measured or stated by the vendor: {firm_prices} of {prices} prices, {firm_parts} of {parts} parts."
     ).format(
         gb=fmt.number(hbm["memory_gb"].median()), slow=fmt.number(slow.max()), usd=fmt.money(dram_usd.max()),
         sram_gb=fmt.number(sram["memory_gb"].max()), fast=fmt.number(fast.min()), sram_usd=fmt.money(sram_usd.min()),
+        firm_prices=int(firm_price.sum()), prices=len(firm_price), firm_parts=int(firm_part.sum()), parts=len(firm_part),
     )  # fmt: skip
-    verdict = parts(*(bool(part) for part in holds))
+    verdict = _if_firm(parts(*(bool(part) for part in holds)), bool(firm_price.all()) and f.firm(*compared))
     low, high = float(fast.min() / slow.max()), float(fast.max() / slow.min())
     return Finding(verdict, "data", value, "x", basis, _compared(f), low, high)
 

@@ -67,9 +67,15 @@ def same(found: float, claimed: float) -> bool:
     return bool(abs(found / claimed - 1.0) <= ROUNDING)
 
 
-def parts(*holds: bool) -> str:
-    """Verdict on a claim of several parts: all hold, some, or none."""
-    return SUPPORTED if all(holds) else PARTLY if any(holds) else CONTRADICTED
+def parts(*holds: bool | None) -> str:
+    """Verdict on a claim of several parts: all hold, some, or none; None is a part that its band does not decide."""
+    undecided = any(part is None for part in holds)
+    return PARTLY if undecided else SUPPORTED if all(holds) else PARTLY if any(holds) else CONTRADICTED
+
+
+def agreed(*verdicts: str) -> str:
+    """Verdict over a range of an assumed constant, from the verdicts within it: theirs where they agree."""
+    return verdicts[0] if len(set(verdicts)) == 1 else PARTLY
 
 
 def address(path: str = "", **params: str) -> str:
@@ -94,6 +100,13 @@ def _with_part(catalog: Catalog, part: str, cells: tuple[tuple[str, float], ...]
     for column, value in cells:
         rows.loc[part, column] = value
     return replace(catalog, hardware=rows)
+
+
+@lru_cache(maxsize=4)
+def _with_constant(catalog: Catalog, name: str, value: float) -> Catalog:
+    rows = catalog.serving_constants.copy()
+    rows.loc[name, "value"] = value
+    return replace(catalog, serving_constants=rows)
 
 
 @dataclass(frozen=True)
@@ -185,6 +198,12 @@ class Facts:
     def constant(self, name: str) -> float:
         return float(self.catalog.serving_constants.at[name, "value"])
 
+    def constant_range(self, name: str) -> tuple[float, float, float]:
+        """(value, low, high) of a serving constant. Raises Unknown without a range."""
+        value, low, high = (float(cell) for cell in self.catalog.serving_constants.loc[name, ["value", "low", "high"]])
+        known(value, low, high)
+        return value, low, high
+
     def smallest_bytes_per_value(self) -> float:
         """Bytes per parameter of the smallest number format the model knows."""
         values = self.catalog.serving_constants["value"]
@@ -206,6 +225,10 @@ class Facts:
     def with_part(self, hardware: str, **cells: float) -> Facts:
         """The same facts with some figures of one part replaced: what if it were that fast?"""
         return replace(self, catalog=_with_part(self.catalog, hardware, tuple(cells.items())))
+
+    def with_constant(self, name: str, value: float) -> Facts:
+        """The same facts with one serving constant replaced."""
+        return replace(self, catalog=_with_constant(self.catalog, name, value))
 
     def default(self, field: str) -> Any:
         return scenarios.all_fields(self.catalog)[field].default

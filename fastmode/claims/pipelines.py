@@ -2,6 +2,9 @@
 
 A pipeline is Spark's stand-in on wafers: at its shortest the fewest wafers that hold model and batch, at its longest one layer
 a wafer.
+
+The time of a hand-over between wafers (hop_wafer_s) is assumed, not fitted: what rests on it is computed at its value and at both
+ends of its range. Times are affine in it and each figure is a ratio of two, so that it lies between those at the ends.
 """
 
 from __future__ import annotations
@@ -23,12 +26,15 @@ from fastmode.claims.found import (
     SUPPORTED,
     Facts,
     Finding,
+    agreed,
     known,
     parts,
 )  # fmt: skip
 from fastmode.format import SAME_WITHIN
 from fastmode.i18n import _
 from fastmode.serving import Service
+
+HOP = "hop_wafer_s"
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,26 +72,39 @@ def _on_wafers(f: Facts) -> list[str]:
     return list(presets.index[(presets["hardware"] == f.wafer) & (presets["standin_basis"] == "vendor")])
 
 
+def _hand_overs(f: Facts) -> tuple[list[Facts], list[str]]:
+    """The same facts with a hand-over between wafers as stored, at the low and at the high end of its range, and these three times
+    in microseconds, as text."""
+    value, low, high = f.constant_range(HOP)
+    times = [fmt.number(hop_s * 1e6) for hop_s in (value, low, high)]
+    return [f, f.with_constant(HOP, low), f.with_constant(HOP, high)], times
+
+
 def sharding(f: Facts) -> Finding:
     """C32: share of a lone request's time per token that goes into hand-overs between the fewest wafers. Two parts: it is
     most of the time, and a lone request uses less than half of the wafers' bandwidth, since one stage works at a time.
 
-    high: the same with one layer a wafer.
+    low and high: over the range of the time of a hand-over.
     """
-    p = _lone(f, [SPARK])
-    hop, stages = p.hop_s[0], np.array([p.short_stages[0], p.long_stages[0]])
+    facts, times = _hand_overs(f)
+    pipelines = [_lone(each, [SPARK]) for each in facts]
+    stages = np.array([pipelines[0].short_stages[0], pipelines[0].long_stages[0]])
+    hop = np.array([p.hop_s[0] for p in pipelines])
     known(hop, stages)
-    shares = hop * (stages - 1.0) / np.array([p.short_s[0], p.long_s[0]])
-    low, high = (float(share) for share in shares)
-    verdict = parts(low > MOST, bool(1.0 / stages[0] < MOST))
+    tpot_s = np.array([[p.short_s[0], p.long_s[0]] for p in pipelines])
+    short, long = (hop[:, None] * (stages - 1.0) / tpot_s).T
+    one_works = bool(1.0 / stages[0] < MOST)
+    verdict = agreed(*(parts(bool(share > MOST), one_works) for share in short))
     basis = _(
-        "{model} on {stages} wafers: hand-overs take {low} of the time per token, {high} on {most}. A lone request keeps one of {stages} at work, {used} of the bandwidth; as many requests as wafers keep all at work."
+        "{model} on {stages} wafers: hand-overs of {hop} microseconds, assumed from {hop_low} to {hop_high}, take {share} of the time per token ({low} to {high}), {long} on {most}. By construction of the model a lone request keeps one of {stages} at work, {used} of the bandwidth; as many requests as wafers keep all at work."
     ).format(
-        model=f.model_name(SPARK), stages=fmt.number(stages[0]), low=fmt.share(low), high=fmt.share(high),
+        model=f.model_name(SPARK), stages=fmt.number(stages[0]), hop=times[0], hop_low=times[1], hop_high=times[2],
+        share=fmt.share(short[0]), low=fmt.share(short.min()), high=fmt.share(short.max()), long=fmt.share(long[0]),
         most=fmt.number(stages[1]), used=fmt.share(1.0 / stages[0]),
     )  # fmt: skip
     place = f.state("/trade_offs", SPARK, batch_size=1)
-    return Finding(verdict, "model", 100 * low, "%", basis, place, 100 * low, 100 * high)
+    value, low, high = (100.0 * float(share) for share in (short[0], short.min(), short.max()))
+    return Finding(verdict, "model", value, "%", basis, place, low, high)
 
 
 def _rates(f: Facts) -> tuple[NDArray, NDArray, float]:
@@ -109,37 +128,52 @@ def series(f: Facts) -> Finding:
     """C33: output of the longest over that of the shortest pipeline at the preset's batch. Two parts: with as many requests a
     wafer all wafers together give no less, and a lone request gets no less than ROUNDING below.
 
-    low and high: for a lone request, and in total with as many requests a wafer.
+    low and high: over the range of the time of a hand-over.
     """
-    rates, wafers, filled = _rates(f)
-    same_batch, lone, scaled = rates[1] / rates[0], rates[3] / rates[2], rates[4] / rates[0]
-    verdict = parts(bool(scaled >= 1.0), bool(lone >= 1.0 - ROUNDING))
+    facts, times = _hand_overs(f)
+    _own, wafers, filled = _rates(f)
+    rates = np.array([_rates(each)[0] for each in facts])
+    # at the same batch, for a lone request, with as many requests a wafer
+    same_batch, lone, scaled = rates[:, 1] / rates[:, 0], rates[:, 3] / rates[:, 2], rates[:, 4] / rates[:, 0]
+    verdict = agreed(
+        *(parts(bool(all_of >= 1.0), bool(one >= 1.0 - ROUNDING)) for one, all_of in zip(lone, scaled, strict=True))
+    )
+    same_text, lone_text, scaled_text = (
+        _("{value} ({low} to {high})").format(
+            value=fmt.ratio(r[0]), low=fmt.ratio(r.min()), high=fmt.ratio(r.max())
+        ) for r in (same_batch, lone, scaled)
+    )  # fmt: skip
     basis = _(
-        "{model} on {many} wafers instead of {few}: {same} of the tokens per second at batch {batch}, {lone} for a lone request, and {scaled} with as many requests a wafer (batch {filled})."
+        "{model} on {many} wafers instead of {few}, hand-overs of {hop} microseconds assumed ({hop_low} to {hop_high}): {same} of the tokens per second at batch {batch}, {lone} for a lone request, {scaled} with as many requests a wafer (batch {filled}), which follows from the model: its wafers work side by side."
     ).format(
-        model=f.model_name(SPARK), many=fmt.number(wafers[1]), few=fmt.number(wafers[0]), same=fmt.ratio(same_batch),
-        batch=fmt.number(f.setting(SPARK, "batch_size")), lone=fmt.ratio(lone), scaled=fmt.ratio(scaled),
-        filled=fmt.number(filled),
+        model=f.model_name(SPARK), many=fmt.number(wafers[1]), few=fmt.number(wafers[0]), hop=times[0], hop_low=times[1],
+        hop_high=times[2], same=same_text, batch=fmt.number(f.setting(SPARK, "batch_size")), lone=lone_text,
+        scaled=scaled_text, filled=fmt.number(filled),
     )  # fmt: skip
     place = f.state("/trade_offs", SPARK, "batch", n_chips=wafers[1])
-    low, high = float(min(lone, same_batch)), float(max(scaled, same_batch))
-    return Finding(verdict, "model", float(same_batch), "x", basis, place, low, high)
+    value, low, high = float(same_batch[0]), float(same_batch.min()), float(same_batch.max())
+    return Finding(verdict, "model", value, "x", basis, place, low, high)
 
 
 def long_pipeline(f: Facts) -> Finding:
     """C34: speed of a lone request on the longest over that on the shortest pipeline, for Spark's stand-in; low and high over
-    the models on wafers. Supported where it falls for every model whose pipeline can be longer, partly where for some."""
-    p = _lone(f, [SPARK, *_on_wafers(f)])
+    the models on wafers and the range of the time of a hand-over. Supported where it falls for every model whose pipeline can be
+    longer, partly where for some. The model has no other direction: each wafer more is a hand-over more."""
+    facts, times = _hand_overs(f)
+    pipelines = [_lone(each, [SPARK, *_on_wafers(f)]) for each in facts]
+    p = pipelines[0]
     known(p.short_s[0], p.long_s[0])
-    ratios = (p.short_s / p.long_s)[p.longer & np.isfinite(p.long_s)]
-    known(ratios, ratios[0] if ratios.size else np.nan)
+    usable = p.longer & np.isfinite(p.long_s)
+    ratios = np.array([(each.short_s / each.long_s)[usable] for each in pipelines])
+    known(ratios, ratios[0, 0] if ratios.size else np.nan)
     falls = ratios < 1.0 - SAME_WITHIN
-    verdict = SUPPORTED if falls.all() else PARTLY if falls.any() else CONTRADICTED
+    verdict = agreed(*(SUPPORTED if row.all() else PARTLY if row.any() else CONTRADICTED for row in falls))
     own = float(p.short_s[0] / p.long_s[0])
-    basis = _("{model} gives a lone request {short} tok/s on {few} wafers and {long} on {many}; over {models} models on wafers the speed falls to {low} to {high}.").format(
+    basis = _("{model} gives a lone request {short} tok/s on {few} wafers and {long} on {many}; over {models} models on wafers the speed falls to {low} to {high} with hand-overs of {hop} microseconds, and to {all_low} to {all_high} over the assumed range of {hop_low} to {hop_high}. By construction of the model each wafer more adds a hand-over: it never rises.").format(
         model=f.model_name(SPARK), short=fmt.number(1.0 / p.short_s[0]), few=fmt.number(p.short_stages[0]),
-        long=fmt.number(1.0 / p.long_s[0]), many=fmt.number(p.long_stages[0]), models=ratios.size - 1,
-        low=fmt.ratio(ratios.min()), high=fmt.ratio(ratios.max()),
+        long=fmt.number(1.0 / p.long_s[0]), many=fmt.number(p.long_stages[0]), models=ratios.shape[1] - 1,
+        low=fmt.ratio(ratios[0].min()), high=fmt.ratio(ratios[0].max()), hop=times[0], hop_low=times[1], hop_high=times[2],
+        all_low=fmt.ratio(ratios.min()), all_high=fmt.ratio(ratios.max()),
     )  # fmt: skip
     place = f.state("/trade_offs", SPARK, batch_size=1, n_chips=p.long_stages[0])
     return Finding(verdict, "model", own, "x", basis, place, float(ratios.min()), float(ratios.max()))

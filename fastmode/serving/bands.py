@@ -33,17 +33,25 @@ def half_width(service: Service, table: Tables, quantity: str, level: int) -> ND
 def ratio_half_width(a: Service, b: Service, table: Tables, quantity: str, level: int) -> NDArray:
     """Half width of the band of ln(time of a / time of b); the two broadcast against each other.
 
-    The same deployment: 2 shape^2 (1 - r) with r = exp(-(d / range)^2) and d the distance in ln batch and ln context; a smaller model
-    of the same family loses the common drift the same way, in ln size. Different chips, model, precision or engine:
-    the variances add.
+    The same deployment (hardware, model, precisions, engine, with or without drafts): 2 shape^2 (1 - r), r = exp(-(d / range)^2), d the
+    distance in ln batch, ln context, ln chips, ln chips of an attention group and ln stages, at least ln of the ratio itself; plus slope^2 x what lies
+    outside the measured range. A smaller model of the same family loses the common drift the same way, in ln size.
+    Anything else: the variances add.
     """
     c = table.constants
-    same = (a.model == b.model) & (a.hardware == b.hardware) & (a.engine == b.engine)
-    same = same & (a.weight_precision == b.weight_precision)
+    same = (a.model == b.model) & (a.hardware == b.hardware) & (a.engine == b.engine) & (a.novel == b.novel)
+    same = same & (a.weight_precision == b.weight_precision) & (a.kv_precision == b.kv_precision)
     reach = getattr(c, f"{quantity}_shape_range")
     drift, shape = _parts(a, c, quantity, level)
-    load = np.log(a.batch / b.batch) ** 2 + np.log(np.maximum(a.context_tokens, 1.0) / np.maximum(b.context_tokens, 1.0)) ** 2
+    load = np.log(a.batch / b.batch) ** 2
+    for name in ("context_tokens", "n_chips", "tp", "stages"):
+        one, other = getattr(a, name), getattr(b, name)
+        if one is not other and np.any(one != other):
+            load = load + np.log(np.maximum(one, 1.0) / np.maximum(other, 1.0)) ** 2
     size = np.log(a.size_ratio / b.size_ratio) ** 2
+    # Whatever else moves the time (lengths of prompts and outputs, traffic) is as far as it moves it.
+    moved = np.log(getattr(a, f"{quantity}_s") / getattr(b, f"{quantity}_s")) ** 2
+    load = np.fmax(load, moved - size)
     together = np.exp(-(load + size) / reach**2)
     beyond = a.beyond**2 + b.beyond**2
     alike = 2.0 * shape**2 * (1.0 - together) + 2.0 * drift**2 * (1.0 - np.exp(-size / reach**2))

@@ -21,6 +21,7 @@ from fastmode.serving.tables import FOUR_BIT, Tables, tables
 if TYPE_CHECKING:
     from fastmode.catalog import Catalog
 
+UNKNOWN = (s.INVALID, s.NO_MODEL, s.NO_HARDWARE, s.NO_ARCHITECTURE, s.NO_CHIP_DATA)  # nothing is known of what fits
 SGLANG = ENGINES.index("sglang")
 _FP8_CACHE = np.array([name in ("fp8", "fp4", "nvfp4") for name in PRECISIONS])
 
@@ -144,28 +145,37 @@ def _serve(config: ServingConfig, table: Tables) -> Service:
         status=status,
         problem=problem,
         asked_batch=batch,
+        asked_chips=layout.n_chips,
         weight_precision=weight,
         kv_precision=cache,
-        max_batch=np.maximum(max_batch, 0.0),
+        max_batch=np.where(np.isin(status, UNKNOWN), np.nan, np.maximum(max_batch, 0.0)),
         fewest_chips=layout.fewest,
         model=model,
         hardware=hardware,
         engine=v["engine"],
         context_tokens=v["context_tokens"],
         size_ratio=v["size_ratio"],
-        **_outside(table.evidence, model, hardware, v["engine"], (batch, v["context_tokens"], layout.n_chips)),
+        **_outside(table.evidence, model, hardware, v["engine"], draft > 0, (batch, v["context_tokens"], layout.n_chips)),
         **out,
     )
 
 
 def _outside(
-    known: Evidence, model: NDArray, hardware: NDArray, engine: NDArray, load: tuple[NDArray, NDArray, NDArray]
+    known: Evidence,
+    model: NDArray,
+    hardware: NDArray,
+    engine: NDArray,
+    drafting: NDArray,
+    load: tuple[NDArray, NDArray, NDArray],
 ) -> dict[str, NDArray]:
-    """In which way, and how far, each configuration lies outside what has been measured. load: batch, context, chips."""
+    """In which way, and how far, each configuration lies outside what has been measured. load: batch, context, chips.
+
+    No measured row tells a draft method that the catalogue has a curve of, so speculation always counts as not measured.
+    """
     kind = known.kind[hardware]
     measured_model = known.model[np.minimum(kind, 1), model]
-    bits = ~known.hardware[hardware] * 1 + ~measured_model * 2 + ~known.engine[engine] * 4
-    novel = ~known.vendor[hardware] * 1 + ~known.attention[model] * 1 + ~known.engine[engine] * 1
+    bits = ~known.hardware[hardware] * 1 + ~measured_model * 2 + ~known.engine[engine] * 4 + drafting * 8
+    novel = ~known.hardware[hardware] * 1 + ~known.vendor[hardware] * 1 + ~known.attention[model] * 1 + ~known.engine[engine] * 1 + drafting
     squared = np.zeros(model.shape)
     for i, value in enumerate(load):
         most = known.most[i, kind]

@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 HBM, WAFER, LPU = range(3)  # kinds of machine; LPU: many small SRAM chips
 KINDS = ("hbm", "wafer", "lpu")
 # Bit i of `Service.outside`.
-OUTSIDE = (N_("hardware"), N_("model"), N_("engine"), N_("batch"), N_("context"), N_("chips"))
-PARTS = 3  # the first three name a part without rows, the rest a range that is left
+OUTSIDE = (
+    N_("hardware"), N_("model"), N_("engine"), N_("speculation"), N_("batch"), N_("context"), N_("chips"),
+)  # fmt: skip
+PARTS = 4  # the first four name a part without rows, the rest a range that is left
 GIGA = 1e9
 
 
@@ -52,6 +54,7 @@ def evidence_of(catalog: Catalog, c: SimpleNamespace) -> Evidence:
     sram = (hardware["memory_kind"] == "SRAM").to_numpy()
     wafer = sram & (hardware["memory_gb"].to_numpy(np.float64) * GIGA >= c.wafer_memory_bytes)
     kind = np.where(wafer, WAFER, np.where(sram, LPU, HBM))
+    measured = measured[~measured["row_id"].isin(catalog.measured_suspects["row_id"])]  # they validate nothing
     rows = measured["hardware_id"].value_counts().reindex(hardware.index, fill_value=0).to_numpy()
     speeds = points["hardware_id"].value_counts().reindex(hardware.index, fill_value=0).to_numpy()
     known = np.where(sram, speeds >= c.sram_points_enough, rows >= c.measured_rows_enough)

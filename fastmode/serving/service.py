@@ -20,7 +20,7 @@ _REASONS = {
     NO_CHIP_DATA: N_("memory, bandwidth or peak of this hardware is not published"),
     TOO_FEW_CHIPS: N_("weights do not fit: needs {chips} chips"),
     BATCH: N_("batch {batch} does not fit: at most {most} at this context"),
-    NO_LINK: N_("needs {chips} chips, and these cannot be linked"),
+    NO_LINK: N_("{asked} chips of this kind cannot be linked; the model needs {chips}"),
     NEVER: N_("one sequence of this context does not fit on any number of chips"),
 }
 
@@ -37,6 +37,7 @@ class Service:
     problem: NDArray  # int16, index of the field an invalid configuration fails on, -1 none
     batch: NDArray  # running sequences over all chips
     asked_batch: NDArray
+    asked_chips: NDArray
     n_chips: NDArray
     tp: NDArray  # chips an attention group spans
     stages: NDArray
@@ -73,7 +74,7 @@ class Service:
     size_ratio: NDArray
     kind: NDArray  # of the machine, index of evidence.KINDS
     outside: NDArray  # int16, bits of evidence.OUTSIDE: in which way this lies outside what has been measured
-    novel: NDArray  # how many of vendor, engine and kind of attention have no measured rows
+    novel: NDArray  # how many of chip, its vendor, engine, kind of attention and speculation have no measured rows
     beyond: NDArray  # e-folds outside the measured range of batch, context and chips together; 0 inside
 
     def reason(self, i: int) -> str:
@@ -82,6 +83,7 @@ class Service:
         return _(_REASONS[code]).format(
             column=CHECKED[int(self.problem[i])] if code == INVALID else "",
             chips=_whole(self.fewest_chips[i]),
+            asked=_whole(self.asked_chips[i]),
             batch=_whole(self.asked_batch[i]),
             most=_whole(max(float(self.max_batch[i]), 0.0)),
         )

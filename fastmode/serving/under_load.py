@@ -5,7 +5,7 @@ Whatever reads a Service (speed, price, energy, the parts of a step) then reads 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,17 +20,16 @@ if TYPE_CHECKING:
     from fastmode.catalog import Catalog
 
 BATCH_FIXED = -1
-_TOTALS = ("output_tokens_per_s", "prefill_tokens_per_s", "decode_tokens_per_s")
 
 
 @dataclass(frozen=True)
 class ServiceInTraffic(Service):
     """Arrays of length N. The fields of its own are NaN where the batch is fixed; rates are over all chips.
 
-    `batch` is what a user meets, all others and the user; `running` the mean number in prefill or decode. The three totals
-    in tokens/s are those of the traffic, idle time included: all are lower than at `batch` by one factor, so that input
-    and output share the cost of chips that wait as they share that of chips that work. Energy per token is higher by the
-    same factor (chips at TDP, also while they wait).
+    `batch` is what a user meets, all others and the user; `running` the mean number in prefill or decode. Output tokens/s are
+    those of the traffic; decode and prefill tokens/s what the chips could do at the mean load, less the share of time without
+    any request, so that input and output share the cost of chips that wait. Energy per token counts chips at TDP, also
+    while they wait.
     """
 
     traffic_status: NDArray  # int8: BATCH_FIXED, or as in Traffic
@@ -39,6 +38,17 @@ class ServiceInTraffic(Service):
     saturation_requests_per_s: NDArray  # also where saturated
     ttft_p95_s: NDArray
     tpot_p95_s: NDArray
+    pace: NDArray  # 1, or how much faster the deployment meant runs than this one (see `at_pace`)
+
+    def at_pace(self, pace: NDArray) -> ServiceInTraffic:
+        """The same for a deployment whose times are all shorter by `pace`, as far as traffic is concerned.
+
+        Asked at requests_per_s / pace it runs as many requests at once; the rates asked for and at saturation are those
+        of the faster deployment. Times and totals in tokens/s stay the slower one's own.
+        """
+        pace = np.where(self.traffic_status == BATCH_FIXED, 1.0, pace)
+        faster = {name: getattr(self, name) * pace for name in ("requests_per_s", "saturation_requests_per_s")}
+        return replace(self, **faster, pace=self.pace * pace)
 
     def reason(self, i: int) -> str:
         """Why configuration `i` has no figures, in the reader's language; `ok` when it has."""
@@ -72,7 +82,7 @@ def in_traffic(
         array[chosen] = getattr(traffic, name)
     status = np.full(shape, BATCH_FIXED, np.int8)
     status[chosen] = traffic.status
-    return ServiceInTraffic(**figures, traffic_status=status, **own)
+    return ServiceInTraffic(**figures, traffic_status=status, pace=np.ones(shape), **own)
 
 
 def _figures(traffic: Traffic) -> dict[str, NDArray]:
@@ -80,9 +90,13 @@ def _figures(traffic: Traffic) -> dict[str, NDArray]:
     seen = traffic.service
     values = {f.name: getattr(seen, f.name) for f in fields(Service)}
     with np.errstate(divide="ignore", invalid="ignore"):
-        # A deployment that is never idle puts out `seen.output_tokens_per_s`.
         used = traffic.output_tokens_per_s / seen.output_tokens_per_s
-        values |= {name: values[name] * used for name in _TOTALS}
+        # A user meets one request more than run on average; what is missing beyond that is time without any request.
+        share = np.maximum(traffic.running, 1.0) / seen.batch
+        busy = np.minimum(used / share, 1.0)
+        values["output_tokens_per_s"] = traffic.output_tokens_per_s
+        values["decode_tokens_per_s"] = seen.decode_tokens_per_s * share * busy
+        values["prefill_tokens_per_s"] = seen.prefill_tokens_per_s * busy
         values["energy_j_per_token"] = seen.energy_j_per_token / used
     values["ttft_s"] = traffic.ttft_s
     values["queue_s"] = seen.queue_s + (traffic.ttft_s - seen.ttft_s)

@@ -96,10 +96,10 @@ def _spread(e: Evaluation) -> list[str]:
     if kind == HBM:
         figures = {
             name: fmt.share(float(errors.at[("tpot", "hardware", "all rows"), name])) for name in ("median", "p90", "coverage90")
-        }
+        } | {"once": fmt.share(float(errors.at[("tpot", "hardware", "cells equal"), "coverage90"]))}
         lines.append(
             _(
-                "residual spread: on rows whose hardware was left out of the fit, time per output token is {median} off in the median, {p90} at the 90th percentile; {coverage90} of them lie in the 90 % band"
+                "residual spread: on rows whose hardware was left out of the fit, time per output token is {median} off in the median, {p90} at the 90th percentile; {coverage90} of them lie in the 90 % band, {once} with each deployment counted once"
             ).format(**figures)
         )
     else:
@@ -149,6 +149,8 @@ def _cost(e: Evaluation) -> list[str]:
     lines.append(_("provider cost = {chips} chips x {hour} per chip-hour x 1e6 / (3600 x {rate} output tok/s x {used} utilisation) = {cost} per Mtok of output").format(
         chips=_n(e.at(now.service.n_chips)), hour=fmt.money(e.at(now.chip_hour_usd)), rate=_n(e.at(now.service.output_tokens_per_s)), used=_n(float(s.utilisation)), cost=fmt.money(e.at(now.provider_usd_per_mtok[1])),
     ))  # fmt: skip
+    if s.load == "traffic":
+        lines.append(_("in traffic the output tok/s hold the idle time of that traffic; utilisation is then the share of paid time it lasts"))
     if bool(np.ravel(now.chip_hour_derived)[0]):
         lines.append(
             _(

@@ -16,6 +16,7 @@ from fastmode.charts.validation import HEIGHT, alternative, validation_figure
 from fastmode.claims import claims_table
 from fastmode.i18n import N_, _, get_language, ngettext
 from fastmode.scenario import Scenario
+from fastmode.slo import batch_met
 from fastmode.ui import state
 from fastmode.ui.cards import mode
 from fastmode.ui.chart import chart
@@ -83,10 +84,11 @@ def _claims(_scenario: Scenario) -> None:
     number, text = st.column_config.NumberColumn, st.column_config.Column
     config = {
         _("id"): text(width=50),
-        _("claim"): text(width=400),
+        _("claim"): text(width=330),
+        _("unit"): text(width=90),
         _("page"): st.column_config.LinkColumn(display_text=_("open"), width=60),
         _("basis"): text(width="large"),
-        **{_(name): number(format="%.3g", width=70) for name in _FIGURES},
+        **{_(name): number(format="%.3g", width=85) for name in _FIGURES},
     }
     st.dataframe(shown, hide_index=True, width="stretch", height=620, column_config=config, placeholder=fmt.MISSING, key="claims_table")  # fmt: skip
     _command("claims", {}, "-o claims.csv")
@@ -165,14 +167,21 @@ def _sentences(view: View, report: dict) -> list[tuple[str, bool]]:
     rest = [_also(other, report["summary"][other])]
     figures = report["summary"][view.quantity]
     if figures["rows"]:
-        once = next(row["median"] for row in report["errors"] if row["group"] == validation.CELLS_EQUAL)
-        rest.append(_("With each deployment counted once, half lie within {median}.").format(median=fmt.share(once)))
+        once = next(row for row in report["errors"] if row["group"] == validation.CELLS_EQUAL)
+        rest.append(
+            _("With each deployment counted once, half lie within {median}.").format(median=fmt.share(once["median"]))
+        )
         rest.append(_bias(figures["bias"]))
         if figures["coverage90"] is None:
             rest.append(_("No 90 % band is computed for these predictions yet."))
         else:
             rest.append(
                 _("{share} of the rows lie within their 90 % band.").format(share=fmt.share(figures["coverage90"]))
+            )
+            rest.append(
+                _("With each deployment counted once that is {share}: many small ones hold suspect rows alone.").format(
+                    share=fmt.share(once["coverage90"])
+                )
             )
     missing = report["without_figures"]
     if missing:
@@ -291,7 +300,7 @@ def _row_table(points: pd.DataFrame, key: str, height: int | str) -> None:
 def _near(scenario: Scenario, view: View) -> None:
     st.subheader(_("Near your scenario"), anchor=False)
     model, hardware = str(scenario.model), str(scenario.hardware)
-    near = validation.nearest(model, hardware, str(scenario.engine), float(scenario.batch_size), float(scenario.context_tokens), state.catalog())  # fmt: skip
+    near = validation.nearest(model, hardware, str(scenario.engine), batch_met(scenario, state.catalog()), float(scenario.context_tokens), state.catalog())  # fmt: skip
     sentence = validation.nearest_sentence(near, _label("models", model), _label("hardware", hardware))
     st.write(sentence)
     st.caption(_("The nearest measured rows, with the TPOT the current model predicts for them:"))

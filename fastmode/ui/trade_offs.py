@@ -57,6 +57,7 @@ def draw(scenario: Scenario) -> None:
         key="x",
         bind="query-params",
         required=True,
+        wrap=True,
     )
     with_points = right.toggle(_("published points"), value=True, key="points", bind="query-params")
     picture = state.picture(scenario, "trade_offs")  # the same one unless the axis has just been read from the link

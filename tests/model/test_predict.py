@@ -352,3 +352,13 @@ def test_a_file_that_cannot_be_used_is_refused(tmp_path, content):
 def test_a_missing_file_is_refused(tmp_path):
     with pytest.raises(ValueError, match="cannot read"):
         main_predict(tmp_path / "nothing.csv", tmp_path / "out.csv")
+
+
+def test_waiting_for_memory_has_no_ttft_without_output_tokens(cat):
+    """Llama 70B on one H100 does not fit at bf16; at fp8 a few sequences do, and 64 requests wait for unknown outputs."""
+    row = {"model_id": "llama-3.1-70b", "hardware_id": "h100_sxm", "n_chips": "2", "tp": "", "pp": "", "weight_precision": "fp8", "input_tokens": "16000"}
+    out = predict(table({**row, "concurrency": "200", "output_tokens": ""}, {**row, "concurrency": "200", "output_tokens": "1000"},
+                        {**row, "concurrency": "2", "output_tokens": ""}), cat)  # fmt: skip
+    assert out["status"].tolist() == ["ok"] * 3
+    assert np.isnan(out["ttft_ms"][0]) and np.isnan(out["ttft_ms_high"][0]) and np.isfinite(out["tpot_ms"][0])
+    assert out["ttft_ms"][1] > 1000 and out["ttft_ms"][2] < 10_000
