@@ -203,7 +203,8 @@ class Evaluation:
         none = np.full(1, np.nan)
         own = self.now.service if isinstance(self.now.service, ServiceInTraffic) else None
         rows = {
-            "requests_per_s": (own.requests_per_s if own else none, none, "requests/s, all chips", "assumed"),
+            # as asked: dividing by the pace and multiplying again would leave a last digit
+            "requests_per_s": (np.where(np.isnan(own.requests_per_s), np.nan, np.ravel(self.scenario.requests_per_s)) if own else none, none, "requests/s, all chips", "assumed"),
             "running_batch": (own.running if own else none, none, "requests", "modelled"),
             "saturation_requests_per_s": (own.saturation_requests_per_s if own else none, none, "requests/s, all chips", "modelled"),
         }  # fmt: skip

@@ -27,7 +27,7 @@ class ServiceInTraffic(Service):
     """Arrays of length N. The fields of its own are NaN where the batch is fixed; rates are over all chips.
 
     `batch` is what a user meets, all others and the user; `running` the mean number in prefill or decode. Output tokens/s are
-    those of the traffic; decode and prefill tokens/s what the chips could do at the mean load, less the share of time without
+    those of the traffic; decode and prefill tokens/s what the chips could do at the mean load, less about the share of time without
     any request, so that input and output share the cost of chips that wait. Energy per token counts chips at TDP, also
     while they wait.
     """
@@ -91,8 +91,8 @@ def _figures(traffic: Traffic) -> dict[str, NDArray]:
     values = {f.name: getattr(seen, f.name) for f in fields(Service)}
     with np.errstate(divide="ignore", invalid="ignore"):
         used = traffic.output_tokens_per_s / seen.output_tokens_per_s
-        # A user meets one request more than run on average; what is missing beyond that is time without any request.
-        share = np.maximum(traffic.running, 1.0) / seen.batch
+        # On each replica a user meets one request more than run on average; what is missing beyond that is time without any.
+        share = np.maximum(traffic.running, seen.replicas) / seen.batch
         busy = np.minimum(used / share, 1.0)
         values["output_tokens_per_s"] = traffic.output_tokens_per_s
         values["decode_tokens_per_s"] = seen.decode_tokens_per_s * share * busy

@@ -150,7 +150,12 @@ def _cost(e: Evaluation) -> list[str]:
         chips=_n(e.at(now.service.n_chips)), hour=fmt.money(e.at(now.chip_hour_usd)), rate=_n(e.at(now.service.output_tokens_per_s)), used=_n(float(s.utilisation)), cost=fmt.money(e.at(now.provider_usd_per_mtok[1])),
     ))  # fmt: skip
     if s.load == "traffic":
-        lines.append(_("in traffic the output tok/s hold the idle time of that traffic; utilisation is then the share of paid time it lasts"))
+        carried = e.outputs()["output_tokens_per_s"].value
+        lines.append(
+            _(
+                "in traffic: the {own} tok/s are the stand-in's at its own pace, idle time included, where the quoted deployment carries {carried}; utilisation is the share of paid time this traffic lasts"
+            ).format(own=_n(e.at(now.service.output_tokens_per_s)), carried=_n(float(np.ravel(carried)[0])))
+        )
     if bool(np.ravel(now.chip_hour_derived)[0]):
         lines.append(
             _(

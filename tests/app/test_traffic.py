@@ -124,6 +124,31 @@ def test_limits_show_the_goodput_below_the_cards_and_the_traffic_its_load():
     assert changed_groups(at) == ["Serving, 2 changed"]
 
 
+def carried(at):
+    """Rate, requests running and rate at saturation from the caption of the traffic."""
+    text = next(text for text in captions(at) if text.startswith("Traffic, "))
+    found = re.match(
+        r"Traffic, (\S+) per second: (\S+) requests run on average; load \S+ %, saturated at (\S+) per second", text
+    )
+    return [float(figure.replace(",", "")) for figure in found.groups()]
+
+
+def test_the_batch_and_saturation_of_the_caption_belong_to_the_speed_on_the_card():
+    """Little's law on what is read: 400 tokens a call at the speed shown. TTFT, a sixth of that, is left out: hence 25 %."""
+    at = start("preset=opus-4.6&load=traffic&requests_per_s=3", page="trade_offs")
+    rate_, running, most = carried(at)
+    speed = float(re.match(r"(\d+) tok/s", shown(at)["tokens_per_s_per_user"][0])[1])
+    scenario = from_query("preset=opus-4.6&load=traffic")[0]
+    decoding = rate_ * (scenario.n_out / scenario.calls - 1) / speed
+    assert rate_ == 3 and decoding < running < 1.25 * decoding
+    # The model alone is slower than the published 65 tok/s: the same traffic is more requests, and less of it can be carried.
+    choose(at, "an", "model")
+    _rate, more, less = carried(at)
+    at_home = evaluate(from_query("preset=opus-4.6")[0])
+    assert more > running
+    assert less == pytest.approx(most * at_home.at(at_home.now.modelled_tokens_per_s) / 65, rel=0.01)  # three digits
+
+
 def test_the_axis_of_the_batch_is_the_rate_and_the_choice_of_axis_stays():
     at = start("preset=opus-4.6", page="trade_offs")
     table = at.dataframe[0].value
