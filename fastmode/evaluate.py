@@ -203,8 +203,7 @@ class Evaluation:
         none = np.full(1, np.nan)
         own = self.now.service if isinstance(self.now.service, ServiceInTraffic) else None
         rows = {
-            # as asked: dividing by the pace and multiplying again would leave a last digit
-            "requests_per_s": (np.where(np.isnan(own.requests_per_s), np.nan, np.ravel(self.scenario.requests_per_s)) if own else none, none, "requests/s, all chips", "assumed"),
+            "requests_per_s": (self._asked_rate(own) if own else none, none, "requests/s, all chips", "assumed"),
             "running_batch": (own.running if own else none, none, "requests", "modelled"),
             "saturation_requests_per_s": (own.saturation_requests_per_s if own else none, none, "requests/s, all chips", "modelled"),
         }  # fmt: skip
@@ -212,6 +211,11 @@ class Evaluation:
         for name, figure, unit in zip(GOODPUT_OUTPUTS, GOODPUT_FIGURES, units, strict=True):
             rows[name] = (getattr(self.goodput, figure) if self.goodput else none, none, unit, "modelled")
         return rows
+
+    def _asked_rate(self, service: ServiceInTraffic) -> np.ndarray:
+        """Requests/s as asked: dividing by the pace and multiplying again would leave a last digit."""
+        asked = np.broadcast_to(np.asarray(self.scenario.requests_per_s, float), self.shape).ravel()
+        return np.where(np.isnan(service.requests_per_s), np.nan, asked)
 
     @staticmethod
     def _carried(service: Service) -> np.ndarray:
