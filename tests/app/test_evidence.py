@@ -30,12 +30,12 @@ def left_out():
     rows = CATALOG.measured[(CATALOG.measured["model_id"] != "") & (CATALOG.measured["hardware_id"] != "")]
     parts = []
     for way, factor in (("hardware", 1.2), ("model", 0.9), ("engine", 1.4), ("source", 2.0)):
-        for quantity in ("tpot", "ttft"):
-            middle = factor * rows[f"{quantity}_ms"]
+        for what in ("tpot", "ttft"):
+            middle = factor * rows[f"{what}_ms"]
             columns = {
-                f"{quantity}_ms": middle,
-                f"{quantity}_ms_low": middle / 1.5,
-                f"{quantity}_ms_high": middle * 1.5,
+                f"{what}_ms": middle,
+                f"{what}_ms_low": middle / 1.5,
+                f"{what}_ms_high": middle * 1.5,
             }
             parts.append(rows[["row_id"]].assign(left_out=way, **columns).set_index(["row_id", "left_out"]))
     table = pd.concat(parts[::2]).join(pd.concat(parts[1::2])).reset_index()
