@@ -51,6 +51,9 @@ def traffic_text(evaluation: Evaluation) -> str:
     ).format(
         rate=fmt.number(rate), running=fmt.number(e.at(service.running)), load=fmt.share(rate / most), most=fmt.number(most)
     )  # fmt: skip
+    low = e.at(e.bands(90)["tokens_per_s_per_user"][0])
+    if rate / most > low / e.at(now.tokens_per_s):
+        text += " " + _("At the slow end of the speed's 90 % band this traffic would saturate the machine.")
     first = e.at(now.handshake_s) + e.at(now.ttft_s) / e.at(service.ttft_s) * e.at(service.ttft_p95_s)
     each = e.at(service.tokens_per_s_per_user) / e.at(now.tokens_per_s) * e.at(service.tpot_p95_s)
     if not np.isfinite(first + each):

@@ -547,3 +547,14 @@ def test_the_command_prints_traffic_and_goodput():
     saturated = evaluation_document("preset=opus-4.6&load=traffic&requests_per_s=1000")
     assert saturated["status"].startswith("saturated: more than ")
     assert saturated["outputs"]["tokens_per_s_per_user"]["value"] is None
+
+
+def test_near_saturation_the_text_says_that_the_slow_end_of_the_band_is_not_served():
+    """The low end of the speed is this share of the speed; traffic above that share of saturation is at risk."""
+    words = "At the slow end of the speed's 90 % band"
+    for load in (0.3, 0.97):
+        found = evaluate(at_load("opus-4.6-fast", load, anchor="model"))
+        low, _high = found.bands(90)["tokens_per_s_per_user"]
+        at_risk = load > found.at(low) / found.at(found.now.tokens_per_s)
+        assert at_risk == (load > 0.5)
+        assert (words in traffic_text(found)) == at_risk
