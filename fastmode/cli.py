@@ -56,7 +56,11 @@ def main(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:  # the reader has seen enough; nothing is left to say, also not at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        place = error.filename or getattr(given, "output", None) or ""
+        message = _("cannot read or write {path}: {reason}").format(path=place, reason=error.strerror or _("no such folder"))
+        print(f"{given.command}: {message}", file=sys.stderr)
+    except ValueError as error:
         print(f"{given.command}: {error}", file=sys.stderr)
     return EXIT_UNREADABLE
 

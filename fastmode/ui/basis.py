@@ -12,6 +12,7 @@ from fastmode.cards import BENCHMARKS, Card, outside_range
 from fastmode.evaluate import Evaluation
 from fastmode.i18n import _
 from fastmode.productivity import TIME_PARTS
+from fastmode.serving import PRECISIONS, precision_code
 from fastmode.serving.evidence import HBM, KINDS
 
 
@@ -63,7 +64,7 @@ def _speed(e: Evaluation) -> list[str]:
         )
     lines.append(_("modelled alone: {speed} tok/s with {model} on {chips} {hardware}, batch {batch}, {precision}; stand-in and settings {basis}").format(
         speed=_n(e.at(side.modelled_tokens_per_s)), model=_label(e, "models", e.scenario.model), chips=_n(e.at(side.service.n_chips)),
-        hardware=_label(e, "hardware", e.scenario.hardware), batch=_n(e.at(side.service.batch)) if np.isfinite(e.at(side.service.batch)) else _n(float(e.scenario.batch_size)), precision=e.scenario.weight_precision, basis=row["standin_basis"],
+        hardware=_label(e, "hardware", e.scenario.hardware), batch=_n(e.at(side.service.batch)) if np.isfinite(e.at(side.service.batch)) else _n(float(e.scenario.batch_size)), precision=_precision(e), basis=row["standin_basis"],
     ))  # fmt: skip
     quoted, alone = e.at(side.published_tokens_per_s), e.at(side.modelled_tokens_per_s) / e.at(side.speed_ratio)
     if np.isfinite(quoted) and np.isfinite(alone):
@@ -86,6 +87,14 @@ def _speed(e: Evaluation) -> list[str]:
             _("energy {energy} per output token, chips alone at their rated power").format(energy=fmt.joules(energy))
         )
     return lines + _spread(e) + _constants(e)
+
+
+def _precision(e: Evaluation) -> str:
+    """Precision of the weights as served, and the one asked for where the chip lacks it."""
+    used, asked = int(np.ravel(e.now.service.weight_precision)[0]), str(e.scenario.weight_precision)
+    if precision_code(asked) in (None, -1, used):
+        return asked
+    return _("{used} (the chip lacks {asked})").format(used=PRECISIONS[used], asked=asked)
 
 
 def _spread(e: Evaluation) -> list[str]:

@@ -130,6 +130,10 @@ def test_basis_fills_in_the_founding_waits_and_errors():
     assert "(GPT-5.3-Codex): 0.25, profile" in lines and "error = odds / (1 + odds) = 0.4471" in lines
 
 
+def test_basis_says_which_precision_a_chip_without_the_one_asked_for_uses():
+    assert "fp8 (the chip lacks fp4)" in " ".join(m.value for m in start("preset=opus-4.6&hw=H100&wp=fp4", "trade_offs").main.markdown)
+
+
 def test_basis_names_the_command_of_this_scenario():
     commands = [text.value for text in start("b=64&w=150").code if text.value.startswith("python")]
     assert commands == ['python -m fastmode evaluate "b=64&w=150"'] * 4

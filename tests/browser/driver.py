@@ -224,5 +224,11 @@ def screenshot(page: Page, name: str, scheme: str = "light", width: int = 1440, 
 
 
 def overflow_px(page: Page) -> int:
-    """How far the page can be scrolled sideways; 0 on a page that fits."""
-    return page.evaluate("() => Math.max(0, document.documentElement.scrollWidth - window.innerWidth)")
+    """How far the page, or the part of it that scrolls, can be moved sideways; 0 on a page that fits."""
+    return page.evaluate(
+        """() => {
+            const main = document.querySelector('[data-testid="stMain"]');
+            const inner = main ? main.scrollWidth - main.clientWidth : 0;
+            return Math.max(0, document.documentElement.scrollWidth - window.innerWidth, inner);
+        }"""
+    )
