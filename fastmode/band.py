@@ -55,11 +55,12 @@ def bill_band(side: Side, level: int, catalog: Catalog) -> Ends:
     return low, high
 
 
-def ratio_band(value: np.ndarray, now: Ends, other: Ends) -> Ends:
-    """Ends of now / other around `value`, the two taken as independent: their distances in the logarithm add as squares."""
+def ratio_band(value: np.ndarray, now: Ends, other: Ends, same: np.ndarray) -> Ends:
+    """Ends of now / other around `value`: exact where both are the `same`, else the two taken as independent, so that their
+    distances in the logarithm add as squares."""
     with np.errstate(divide="ignore", invalid="ignore"):
         half = [0.5 * np.log(high / low) for low, high in (now, other)]
-    return around(value, np.hypot(*(np.nan_to_num(h) for h in half)))
+    return around(value, np.where(same, 0.0, np.hypot(*(np.nan_to_num(h) for h in half))))
 
 
 def _half_width(side: Side, anchored: np.ndarray, quantity: str, level: int, catalog: Catalog) -> np.ndarray:

@@ -87,9 +87,14 @@ class Evaluation:
         return {
             "tokens_per_s_per_user": band.speed_band(self.now, level, self.catalog),
             "ttft_s": band.ttft_band(self.now, level, self.catalog),
-            "cost_multiplier": band.ratio_band(self.cost_multiplier, *bills),
+            "cost_multiplier": band.ratio_band(self.cost_multiplier, *bills, self._same_bill()),
             "modelled_tokens_per_s_per_user": band.modelled_speed_band(self.now, level, self.catalog),
         }
+
+    def _same_bill(self) -> np.ndarray:
+        """Where both sides are the same option at the same time per token, so that its uncertainty cancels."""
+        now, other = self.now, self.reference
+        return (now.preset == other.preset) & (now.service.tpot_s == other.service.tpot_s) & (self.cost_multiplier == 1.0)
 
     def at(self, array: np.ndarray, index: int = 0) -> float:
         """One element of a result, whatever it was broadcast from."""
@@ -174,7 +179,7 @@ class Evaluation:
             "provider_cost_usd_per_mtok": (now.provider_usd_per_mtok[1], ref.provider_usd_per_mtok[1], "USD/Mtok of output", modelled),
             "energy_j_per_token": (now.service.energy_j_per_token, ref.service.energy_j_per_token, "J/output token, chips at TDP", modelled),
             "modelled_tokens_per_s_per_user": (now.modelled_tokens_per_s, ref.modelled_tokens_per_s, "tok/s", modelled),
-            "published_tokens_per_s_per_user": (now.published_tokens_per_s, ref.published_tokens_per_s, "tok/s", self._endpoint_word(now)),
+            "published_tokens_per_s_per_user": (now.published_tokens_per_s, ref.published_tokens_per_s, "tok/s", self._quoted_word(now)),
             "speed_ratio": (now.tokens_per_s / ref.tokens_per_s, np.ones(1), "x", derived),
             "vendor_speed_multiplier": (self.vendor_speed_multiple(now), self.vendor_speed_multiple(ref), "x", "published"),
             "modelled_tpot_s": (now.service.tpot_s, ref.service.tpot_s, "s", modelled),
@@ -246,9 +251,14 @@ class Evaluation:
     def _speed_word(self, side: Side) -> str:
         if not bool(np.ravel(side.anchored)[0]):
             return "modelled"
-        if self.scenario.anchor_tokens_per_s is not None and side is self.now:
-            return "assumed"
-        return self._endpoint_word(side) if np.ravel(side.speed_ratio)[0] == 1.0 else "modelled"
+        if np.ravel(side.speed_ratio)[0] != 1.0:
+            return "modelled"
+        return self._quoted_word(side)
+
+    def _quoted_word(self, side: Side) -> str:
+        """Where the quoted speed comes from, the user's own included."""
+        own = self.scenario.anchor_tokens_per_s is not None and side is self.now
+        return "assumed" if own else self._endpoint_word(side)
 
     def _ttft_word(self, side: Side) -> str:
         if not bool(np.ravel(_is_published(self.scenario.anchor))[0]) or self.at(side.speed_ratio) != 1.0:

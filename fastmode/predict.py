@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,6 +35,7 @@ BAND = 90  # % of the band in the columns ..._low and ..._high
 PURE_DECODE = "A"
 _NO_DRAFT = frozenset({"", "none", "no", "off", "0", "false", "nan", "null", "n/a", "na", "-", "disabled", "without"})
 UNKNOWN_METHOD = -1
+METHODS = ("mtp", "eagle", "dspark")  # draft methods that data/accept_length.csv has curves of
 _ENDLESS_TOKENS = 1e9
 # Column of the file -> field of data/assumptions.csv whose highest value is allowed here too.
 _LIMIT_OF = {
@@ -150,6 +151,7 @@ def predict(frame: pd.DataFrame, catalog: Catalog) -> pd.DataFrame:
         "extrapolation": _extrapolation(prepared, service, ok),
         "status": status.tolist(),
     }
+    service = replace(service, novel=service.novel + prepared.unknown_method)
     for quantity, seconds in (("tpot", tpot), ("ttft", ttft)):
         factor = np.exp(half_width(service, table, quantity, BAND))
         added |= {f"{quantity}_ms_low": MS_PER_S * seconds / factor, f"{quantity}_ms_high": MS_PER_S * seconds * factor}
@@ -285,7 +287,8 @@ def _drafts(cells: _Cells, catalog: Catalog) -> tuple[NDArray, NDArray, NDArray]
         drafted = default if not count else int(count) if len(count.lstrip("0")) <= len(str(most)) else most + 1
         if method in ids:
             return ids.index(method), drafted
-        same_method = [i for i, curve in enumerate(ids) if method[:5] in curve]
+        known = next((word for word in METHODS if method.startswith(word)), "")
+        same_method = [i for i, curve in enumerate(ids) if known and f"-{known}" in curve]
         same_model = [i for i in same_method if ids[i].startswith(model)]
         found = same_model or same_method
         return (found[0], drafted) if found else (-1, UNKNOWN_METHOD)

@@ -35,6 +35,10 @@ def serve_automatic(config: ServingConfig, catalog: Catalog) -> Service:
         return serve(config, catalog)
     chips = np.where(v["n_chips"][open_rows] > 0, v["n_chips"][open_rows], domains[v["hardware"][open_rows]])
     groups = np.minimum(chips, table.constants.auto_dp_chips)
+    # Where the chips of a group are asked for, as many groups as a scale-up domain has room for.
+    asked = v["tp"][open_rows]
+    room = np.maximum(np.floor(domains[v["hardware"][open_rows]] / np.maximum(asked, 1.0)), 1.0)
+    groups = np.where(asked > 0, np.minimum(groups, room), groups)
     rows = np.concatenate([np.arange(size), open_rows])
     joined = {name: values[rows] for name, values in v.items()}
     joined["dp"][size:] = groups
@@ -59,6 +63,11 @@ def _choose(one: Service, many: Service, open_rows: NDArray) -> Service:
             values = values.copy()
             values[chosen] = getattr(many, f.name)[better]
         out[f.name] = values
+    neither = ~works & (here["status"] != OK)
+    out["fewest_chips"] = out["fewest_chips"].copy()
+    out["fewest_chips"][open_rows] = np.where(
+        neither, np.fmin(here["fewest_chips"], many.fewest_chips), out["fewest_chips"][open_rows]
+    )
     # The largest batch is that of either layout: the better one is chosen for the batch asked, not for the largest.
     out["max_batch"] = one.max_batch.copy()
     same_chips = (many.n_chips == here["n_chips"]) | ~works

@@ -33,14 +33,14 @@ def half_width(service: Service, table: Tables, quantity: str, level: int) -> ND
 def ratio_half_width(a: Service, b: Service, table: Tables, quantity: str, level: int) -> NDArray:
     """Half width of the band of ln(time of a / time of b); the two broadcast against each other.
 
-    The same deployment (hardware, model, precisions, engine, with or without drafts): 2 shape^2 (1 - r), r = exp(-(d / range)^2), d the
+    The same deployment (hardware, model, precision of the weights, engine, with or without drafts): 2 shape^2 (1 - r), r = exp(-(d / range)^2), d the
     distance in ln batch, ln context, ln chips, ln chips of an attention group and ln stages, at least ln of the ratio itself; plus slope^2 x what lies
     outside the measured range. A smaller model of the same family loses the common drift the same way, in ln size.
     Anything else: the variances add.
     """
     c = table.constants
     same = (a.model == b.model) & (a.hardware == b.hardware) & (a.engine == b.engine) & (a.novel == b.novel)
-    same = same & (a.weight_precision == b.weight_precision) & (a.kv_precision == b.kv_precision)
+    same = same & (a.weight_precision == b.weight_precision)
     reach = getattr(c, f"{quantity}_shape_range")
     drift, shape = _parts(a, c, quantity, level)
     load = np.log(a.batch / b.batch) ** 2

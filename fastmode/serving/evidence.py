@@ -1,6 +1,7 @@
 """What has been measured: which parts have rows, and over which range of load, context and chips.
 
-Outside of that the bands of a time widen, and `Service.outside` says in which way.
+`Service.outside` says in which way a configuration lies outside of that. Its band widens there, except for a model alone: leaving models
+out of the fit shows that a new one is predicted as well as the others.
 """
 
 from __future__ import annotations

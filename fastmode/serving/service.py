@@ -29,7 +29,7 @@ _REASONS = {
 class Service:
     """One-dimensional arrays of length N; figures are NaN where the status is not 0.
 
-    Bytes are summed over all chips, copies included. Times are seconds; the seven `..._s` parts of an output token
+    Bytes are summed over all chips, copies included. Times are seconds; the six `..._s` parts of an output token
     (weights, kv, compute, collectives, overhead, others_prefill) add up to `tpot_s` exactly.
     """
 

@@ -84,7 +84,7 @@ def _speed(e: Evaluation) -> list[str]:
     energy = e.at(side.service.energy_j_per_token)
     if np.isfinite(energy):
         lines.append(
-            _("energy {energy} per output token, chips alone at their rated power").format(energy=fmt.joules(energy))
+            _("energy {energy} per output token of the stand-in, chips alone at their rated power").format(energy=fmt.joules(energy))
         )
     return lines + _spread(e) + _constants(e)
 
@@ -120,9 +120,11 @@ def _spread(e: Evaluation) -> list[str]:
         )
     if bool(np.ravel(e.now.anchored)[0]):
         lines.append(_("the band is that of the ratio to the preset: the quoted figure itself has none"))
-    outside = outside_range(e)
+    outside, service = outside_range(e), e.now.service
     if outside:
-        lines.append(_("{outside}: the band is wider there").format(outside=outside))
+        anchored = bool(np.ravel(e.now.anchored)[0])
+        wider = e.at(service.beyond) > 0 or (not anchored and e.at(service.novel) > 0)
+        lines.append(_("{outside}: the band is wider there").format(outside=outside) if wider else outside)
     return lines
 
 
@@ -158,7 +160,7 @@ def _cost(e: Evaluation) -> list[str]:
     lines.append(_("provider cost = {chips} chips x {hour} per chip-hour x 1e6 / (3600 x {rate} output tok/s x {used} utilisation) = {cost} per Mtok of output").format(
         chips=_n(e.at(now.service.n_chips)), hour=fmt.money(e.at(now.chip_hour_usd)), rate=_n(e.at(now.service.output_tokens_per_s)), used=_n(float(s.utilisation)), cost=fmt.money(e.at(now.provider_usd_per_mtok[1])),
     ))  # fmt: skip
-    if s.load == "traffic":
+    if s.load == "traffic" and np.isfinite(e.at(now.tokens_per_s)) and bool(np.ravel(now.anchored)[0]):
         carried = e.outputs()["output_tokens_per_s"].value
         lines.append(
             _(

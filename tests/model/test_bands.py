@@ -221,9 +221,9 @@ def test_the_band_of_a_ratio_rises_with_the_distance_in_batch_and_levels_off(qua
     assert width[-1] <= Z[level] * shape * np.sqrt(2)
 
 
-@pytest.mark.parametrize("change", [{"n_chips": 16}, {"n_chips": 8, "dp": 4}, {"n_chips": 8, "pp": 2}, {"kv_precision": 0}, {"speculation": 0, "draft_tokens": 3}])  # fmt: skip
+@pytest.mark.parametrize("change", [{"n_chips": 16}, {"n_chips": 8, "dp": 4}, {"n_chips": 8, "pp": 2}, {"speculation": 0, "draft_tokens": 3}])  # fmt: skip
 def test_whatever_changes_the_step_has_a_band(change):
-    """Chips, attention groups and stages part two times as load does; another cache precision or drafts make them strangers."""
+    """Chips, attention groups and stages part two times as load does; drafts make them strangers."""
     usual = {"n_chips": 8, "weight_precision": PRECISIONS.index("fp8"), "kv_precision": PRECISIONS.index("fp8")}
     here, home = served(**{**usual, **change}), served(**usual)
     band = float(ratio_half_width(here, home, TABLE, "tpot", 90)[0])
@@ -236,6 +236,16 @@ def test_whatever_changes_the_step_has_a_band(change):
     else:
         apart = [float(half_width(s, TABLE, "tpot", 90)[0]) for s in (here, home)]
         assert band == pytest.approx(np.hypot(*apart), rel=1e-12)
+
+
+def test_what_moves_the_time_in_no_other_way_parts_the_two_by_as_much():
+    """Another cache precision: the distance is the logarithm of the ratio itself."""
+    usual = {"n_chips": 8, "weight_precision": PRECISIONS.index("fp8"), "context_tokens": 10_000.0, "batch": 64.0}
+    here, home = (served(**usual, kv_precision=PRECISIONS.index(name)) for name in ("bf16", "fp8"))
+    distance = np.log(here.tpot_s[0] / home.tpot_s[0])
+    assert 0.01 < distance < 0.7
+    expected = Z[90] * constant("tpot_shape_90") * np.sqrt(2 * (1 - np.exp(-((distance / constant("tpot_shape_range")) ** 2))))
+    assert ratio_half_width(here, home, TABLE, "tpot", 90)[0] == pytest.approx(expected, rel=1e-9)
 
 
 def test_the_band_of_a_ratio_holds_most_pairs_of_measured_rows():

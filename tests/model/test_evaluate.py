@@ -415,3 +415,17 @@ def test_what_cannot_be_served_has_a_reason(change, reason):
 def test_an_unknown_preset_reference_or_task_is_a_key_error(change):
     with pytest.raises(KeyError):
         evaluate(replace(default(), **change))
+
+
+def test_the_same_option_twice_costs_exactly_the_same():
+    """A shorter context moves both prices alike: a ratio of 1 has no band, though each price has one."""
+    e = evaluate(of("opus-4.6", context_tokens=4000.0))
+    low, high = e.bands(90)["cost_multiplier"]
+    assert e.cost_multiplier[0] == low[0] == high[0] == 1.0
+    assert e.outputs()["cost_multiplier"].low is None or np.isnan(e.outputs()["cost_multiplier"].low)
+
+
+def test_a_speed_the_user_enters_is_assumed_at_the_preset_and_modelled_away_from_it():
+    at_home, away = (evaluate(of("opus-4.6", anchor_tokens_per_s=80.0, batch_size=b)).outputs() for b in (64.0, 8.0))
+    assert at_home["tokens_per_s_per_user"].kind == at_home["published_tokens_per_s_per_user"].kind == "assumed"
+    assert away["tokens_per_s_per_user"].kind == "modelled"

@@ -362,3 +362,14 @@ def test_waiting_for_memory_has_no_ttft_without_output_tokens(cat):
     assert out["status"].tolist() == ["ok"] * 3
     assert np.isnan(out["ttft_ms"][0]) and np.isnan(out["ttft_ms_high"][0]) and np.isfinite(out["tpot_ms"][0])
     assert out["ttft_ms"][1] > 1000 and out["ttft_ms"][2] < 10_000
+
+
+def test_an_unknown_draft_method_is_predicted_without_drafts_and_said(cat):
+    """Neither a number, a format nor `on` names a method; the band is as wide as with drafts that have a curve."""
+    words = ("medusa", "on", "5", "nvfp4", "n/a", "mtp3")
+    out = predict(table(*({"spec_decode": word} for word in words)), cat)
+    plain = predict(table({"spec_decode": "none"}), cat)
+    width = np.log(out["tpot_ms_high"] / out["tpot_ms_low"])
+    assert out["extrapolation"].tolist() == ["speculation"] * 4 + ["no", "speculation"]
+    assert out["tpot_ms"][:5].tolist() == [plain["tpot_ms"][0]] * 5 and out["tpot_ms"][5] < plain["tpot_ms"][0]
+    assert width[:4].to_numpy() == pytest.approx(width[5]) and width[4] < 0.9 * width[5]

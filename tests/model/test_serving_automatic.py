@@ -98,3 +98,20 @@ def test_fewer_chips_win_where_the_number_is_automatic():
 def test_unknown_models_and_hardware_keep_their_reason():
     unknown = serve_automatic(ServingConfig(np.array([-1, 0]), np.array([0, -1])), CAT)
     assert [unknown.reason(0), unknown.reason(1)] == ["unknown model", "unknown hardware"]
+
+
+def test_groups_asked_for_are_not_spread_over_more_than_a_domain():
+    """Eight chips a group on servers of eight: twice the chips are two replicas, each as fast at half the batch."""
+    one = serve_automatic(config(tp=8, batch=16.0), CAT)
+    two = serve_automatic(config(tp=8, n_chips=16, batch=32.0), CAT)
+    assert (one.replicas[0], two.replicas[0]) == (1, 2) and one.tp[0] == two.tp[0] == 8
+    assert two.tokens_per_s_per_user[0] == pytest.approx(one.tokens_per_s_per_user[0], rel=1e-12)
+    assert two.output_tokens_per_s[0] == pytest.approx(2 * one.output_tokens_per_s[0], rel=1e-12)
+
+
+def test_the_chips_named_as_needed_are_the_fewest_of_either_layout():
+    """Batch 64 at 32k context does not fit on 4 B200; on the 8 that the reason names it does."""
+    short = serve_automatic(config(n_chips=4, batch=64.0), CAT)
+    assert short.status[0] != 0 and short.fewest_chips[0] == 8
+    assert "8 chips" in short.reason(0)
+    assert serve_automatic(config(n_chips=8, batch=64.0), CAT).status[0] == 0
