@@ -70,8 +70,8 @@ def _claims(_scenario: Scenario) -> None:
     shown = pd.DataFrame(
         {
             _("id"): table["id"],
-            _("claim"): table["claim"],
             _("verdict"): [_(verdict) for verdict in table["verdict"]],
+            _("claim"): table["claim"],
             _("ours"): table["value"],
             _("unit"): table["unit"],
             _("as claimed"): table["published"],
@@ -84,7 +84,7 @@ def _claims(_scenario: Scenario) -> None:
     number, text = st.column_config.NumberColumn, st.column_config.Column
     config = {
         _("id"): text(width=50),
-        _("claim"): text(width=330),
+        _("claim"): text(width=480),
         _("unit"): text(width=90),
         _("page"): st.column_config.LinkColumn(display_text=_("open"), width=60),
         _("basis"): text(width="large"),
