@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fastmode.predict import Prepared, prepare, times
+from fastmode.predict import MS_PER_S, Prepared, prepare, times
 from fastmode.serving.batch_fixed import serve_tables
 from fastmode.serving.service import Service
 from fastmode.serving.tables import Tables
@@ -17,7 +17,6 @@ from fastmode.serving.tables import Tables
 if TYPE_CHECKING:
     from fastmode.catalog import Catalog
 
-MS_PER_S = 1e3
 GROUPS = ("hardware", "model", "engine", "source")
 # One deployment as its publisher ran it: within a cell only load and lengths differ.
 CELL = ("model_id", "hardware_id", "engine", "weight_precision", "engine_version", "source_name")

@@ -12,16 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fastmode.calibration.fit import CELL_POWER, SUSPECT_WEIGHT
 from fastmode.calibration.rows import Rows
+from fastmode.serving.bands import LEVELS, Z
 
-LEVELS = (50, 90)
-Z = {level: NormalDist().inv_cdf(0.5 + level / 200) for level in LEVELS}
 BINS = np.array([0.2, 0.5, 0.9, 1.3, 1.8, 2.4, 3.1, 4.0])  # e-folds
 FEWEST_PAIRS = 50
 SAME_CONTEXT = 0.05  # of the logarithm
