@@ -12,6 +12,7 @@ from fastmode import productivity
 from fastmode.evaluate import BASIS_WORDS, Evaluation
 from fastmode.i18n import N_, _
 from fastmode.serving.evidence import PARTS, outside_words
+from fastmode.verdict import band_text
 
 BETTER, WORSE, SAME = "better", "worse", "same"
 # Columns of the endpoints table, by the benchmarks' own names.
@@ -209,8 +210,9 @@ def _error(e: Evaluation) -> Card:
         lines.append(_("different vendors: each group starts from the profile's error"))
     word = _("assumed") if now == reference else _("derived")
     return Card(
-        "error_rate", _("Error rate"), fmt.share(now), "", change, _tone(now, reference, False), tuple(lines), word
-    )
+        "error_rate", _("Error rate"), fmt.share(now), "", change, _tone(now, reference, False), tuple(lines), word,
+        band=_band(e, "error_rate", fmt.share),
+    )  # fmt: skip
 
 
 def _group(e: Evaluation, preset: str) -> str:
@@ -266,7 +268,20 @@ def _productivity(e: Evaluation) -> Card:
         words = shown.format(change=change, reference=_reference(e)) if not unknown else reason
     else:
         words, lines = reason, ()
-    return Card("net_productivity", _("Net productivity"), fmt.ratio(e.at(task.net_productivity)), _("vs no AI"), words, _tone(time, other, False), lines, _("modelled"))  # fmt: skip
+    return Card(
+        "net_productivity", _("Net productivity"), fmt.ratio(e.at(task.net_productivity)), _("vs no AI"), words,
+        _tone(time, other, False), lines, _("modelled"), band=_productivity_band(e),
+    )  # fmt: skip
+
+
+def _productivity_band(e: Evaluation) -> str:
+    """Bands of both figures of the card: the change in time, and net productivity."""
+    band = _band(e, "net_productivity", fmt.ratio)
+    output = e.outputs()["time_change"]
+    change = band_text(float(np.ravel(output.low)[0]), float(np.ravel(output.high)[0]))
+    if not (band and change):
+        return band
+    return _("{change} of time; {band}").format(change=change, band=band.partition(": ")[2])
 
 
 def _word(kind: str) -> str:

@@ -2,7 +2,7 @@
 
 `load()` reads every file once and refuses the whole catalogue, naming file, row and column, when a fact has no source,
 a key occurs twice, a number is not a number or lies outside what its unit allows, or a reference points nowhere.
-What a file must look like is declared in catalog_tables and catalog_measured; adding a chip, a model or an endpoint is
+What a file must look like is declared in catalog_tables, catalog_measured and catalog_people; adding a chip, a model or an endpoint is
 one row and no code.
 """
 
@@ -19,10 +19,11 @@ import pandas as pd
 
 from fastmode import catalog_tables
 from fastmode.catalog_measured import MEASURED_JOINS, MEASURED_TABLES
+from fastmode.catalog_people import PEOPLE_JOINS, PEOPLE_TABLES
 from fastmode.catalog_schema import TEXT, Column, Join, Table, takes
 
-TABLES = catalog_tables.TABLES | MEASURED_TABLES
-JOINS = catalog_tables.JOINS + MEASURED_JOINS
+TABLES = catalog_tables.TABLES | MEASURED_TABLES | PEOPLE_TABLES
+JOINS = catalog_tables.JOINS + MEASURED_JOINS + PEOPLE_JOINS
 DATA_DIR = Path(__file__).resolve().parent.parent / "data"
 MAX_PROBLEMS = 20
 
@@ -73,6 +74,9 @@ class Catalog:
     calibration_sram: pd.DataFrame
     calibration_sram_points: pd.DataFrame
     sram_points: pd.DataFrame
+    assumption_sets: pd.DataFrame
+    field_trials: pd.DataFrame
+    quantisation: pd.DataFrame
 
 
 @dataclass

@@ -278,6 +278,7 @@ TABLES: dict[str, Table] = {
             "high": ANY,
             "min": ANY,
             "max": ANY,
+            "drawn": FLAG,
             "grid": TEXT,
             "unit": TEXT,
             "basis": BASIS,

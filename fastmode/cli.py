@@ -71,12 +71,12 @@ def evaluation_document(query: str) -> dict[str, Any]:
     from fastmode import scenario as scenarios
     from fastmode.cards import output_texts
     from fastmode.evaluate import evaluate
-    from fastmode.verdict import judge, swings
+    from fastmode.verdict import judge
 
     scenario, ignored = link.from_query(query)
     evaluation = evaluate(scenario)
     edited = scenarios.option_edited(scenario)
-    verdict = judge(evaluation, evaluate(swings(scenario, evaluation.catalog)), edited)
+    verdict = judge(evaluation, edited)
     texts = output_texts(evaluation)
     reason = evaluation.reason(evaluation.now) or evaluation.reason(evaluation.reference)
     # nothing of such a link was used

@@ -14,20 +14,19 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from dataclasses import fields as dataclass_fields
 from functools import cached_property, lru_cache
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
 from fastmode import band, quality
 from fastmode.catalog import Catalog, load
+from fastmode.configure import asked, call_shape, equal, flatten, rows_of, serve_together
 from fastmode.i18n import N_, _
-from fastmode.option_table import code_maps, coded, preset_table, profile_shapes
+from fastmode.option_table import code_maps, preset_table, profile_shapes
 from fastmode.scenario import TRAFFIC, Scenario, all_fields
-from fastmode.serving import Goodput, Service, ServiceInTraffic, ServingConfig, goodput, in_traffic, serve_automatic
-from fastmode.serving.configuration import CODES
-from fastmode.serving.service import BATCH
+from fastmode.serving import Goodput, Service, ServiceInTraffic, ServingConfig, goodput, in_traffic
 from fastmode.side import OWN_FIGURES, Setup, Side, side
+from fastmode.uncertainty import Spread, Swing, spread, swings
 
 # The words for where a figure comes from by the basis of the endpoint row.
 BASIS_WORDS = {
@@ -42,6 +41,8 @@ BASIS_WORDS = {
 TRAFFIC_OUTPUTS = ("requests_per_s", "running_batch", "saturation_requests_per_s")
 GOODPUT_OUTPUTS = ("slo_batch", "goodput_requests_per_s", "goodput_tokens_per_s")
 GOODPUT_FIGURES = ("batch", "requests_per_s", "output_tokens_per_s")  # of Goodput, in the same order
+
+MOST_DRAWN = 300  # elements; 512 draws of each take memory
 
 _NAMES = tuple(f.name for f in dataclass_fields(Scenario))
 
@@ -78,17 +79,41 @@ class Evaluation:
             now, other = (s.task.time_per_task_s - s.task.escaped_s for s in (self.now, self.reference))
             return now / other - 1.0
 
+    @cached_property
+    def widths(self) -> tuple[band.Widths, band.Widths]:
+        """Half widths of the bands of both sides' speed, TTFT and price."""
+        return band.widths(self.now, self.catalog), band.widths(self.reference, self.catalog)
+
+    @cached_property
+    def spread(self) -> Spread:
+        """Both sides in every plausible world (see uncertainty.py). Takes as long as an evaluation or two."""
+        scenario = self.scenario
+        if len(self.shape) > 1:  # the sides are flat
+            held = {name: getattr(scenario, name) for name in _NAMES}
+            arrays = {name: value for name, value in held.items() if np.ndim(value)}
+            scenario = replace(scenario, **{n: np.broadcast_to(value, self.shape).ravel() for n, value in arrays.items()})
+        return spread(scenario, self.now, self.reference, self.widths, self.catalog)
+
+    @cached_property
+    def swings(self) -> list[Swing]:
+        """What moves the difference in time, most first, of a scenario with single values."""
+        sides, drivers = (self.now, self.reference), self.spread.worlds.drivers
+        return swings(self.scenario, sides, self.widths, self.catalog, drivers)
+
     def bands(self, level: int) -> dict[str, band.Ends]:
         """Lower and upper ends at the 50 or 90 % level by name of output, for what has a band.
 
-        The two ends meet at a quoted figure. The cost multiplier's is how far modelled speed may move a modelled price.
+        The two ends meet at a quoted figure. The cost multiplier's is how far modelled speed may move a modelled price. Those
+        of error, times, money and productivity come from the draws: `spread`.
         """
-        bills = [band.bill_band(side, level, self.catalog) for side in (self.now, self.reference)]
+        sides = list(zip((self.now, self.reference), self.widths, strict=True))
+        bills = [band.bill_band(side, wide, level) for side, wide in sides]
+        now, wide = sides[0]
         return {
-            "tokens_per_s_per_user": band.speed_band(self.now, level, self.catalog),
-            "ttft_s": band.ttft_band(self.now, level, self.catalog),
+            "tokens_per_s_per_user": band.speed_band(now, wide, level),
+            "ttft_s": band.ttft_band(now, wide, level),
             "cost_multiplier": band.ratio_band(self.cost_multiplier, *bills, self._same_bill()),
-            "modelled_tokens_per_s_per_user": band.modelled_speed_band(self.now, level, self.catalog),
+            "modelled_tokens_per_s_per_user": band.modelled_speed_band(now, wide, level),
         }
 
     def _same_bill(self) -> np.ndarray:
@@ -135,7 +160,7 @@ class Evaluation:
         """
         if self.scenario.slo_ttft_s is None and self.scenario.slo_tpot_s is None:
             return None
-        _shape, v = _flatten(self.scenario)
+        _shape, v = flatten(self.scenario)
         first, each = v["slo_ttft_s"], v["slo_tpot_s"]
         unlimited = np.isnan(first) & np.isnan(each)
         if unlimited.all():
@@ -146,7 +171,7 @@ class Evaluation:
             shown_ttft = np.where(np.isnan(first), 1.0, alone.ttft_s / alone.service.ttft_s)
             slower = alone.modelled_tokens_per_s / alone.tokens_per_s
             shown_tpot = np.where(np.isnan(each), 1.0, slower)
-        config = ServingConfig(**_asked(v, self.catalog), **_call_shape(v), size_ratio=v["distillation"])
+        config = ServingConfig(**asked(v, self.catalog), **call_shape(v), size_ratio=v["distillation"])
         found = goodput(config, (first - v["handshake_s"]) / shown_ttft, each / shown_tpot, self.catalog)
         unknown = unlimited | np.isnan(shown_ttft * shown_tpot)
         figures = {n: np.where(unknown, np.nan, getattr(found, n)) for n in GOODPUT_FIGURES}
@@ -155,7 +180,10 @@ class Evaluation:
         return replace(found, **figures)
 
     def outputs(self) -> dict[str, Output]:
-        """The figures of the contract of the command `evaluate`, values shaped like the scenario."""
+        """The figures of the contract of the command `evaluate`, values shaped like the scenario.
+
+        What comes from draws (bands of error, time and money, chances) is left out above MOST_DRAWN elements.
+        """
         return self._outputs
 
     @cached_property
@@ -163,6 +191,7 @@ class Evaluation:
         now, ref = self.now, self.reference
         speed_word = self._speed_word(now)
         modelled, derived = "modelled", "derived"
+        drawn, none = int(np.prod(self.shape)) <= MOST_DRAWN, np.full(1, np.nan)
         rows = {
             "tokens_per_s_per_user": (now.tokens_per_s, ref.tokens_per_s, "tok/s", speed_word),
             "ttft_s": (now.ttft_client_s, ref.ttft_client_s, "s", self._ttft_word(now)),
@@ -175,7 +204,8 @@ class Evaluation:
             "cost_per_task_usd": (now.task.cost_per_task_usd, ref.task.cost_per_task_usd, "USD", modelled),
             "time_change": (self.time_change, np.zeros(1), "share", modelled),
             "time_change_without_escapes": (self.time_change_without_escapes, np.zeros(1), "share", modelled),
-            "p_faster": (np.full(1, np.nan), np.full(1, np.nan), "probability", modelled),
+            "p_faster": (self.spread.p_faster if drawn else none, none, "share of plausible worlds", modelled),
+            "p_cheaper": (self.spread.p_cheaper if drawn else none, none, "share of plausible worlds", modelled),
             "provider_cost_usd_per_mtok": (now.provider_usd_per_mtok[1], ref.provider_usd_per_mtok[1], "USD/Mtok of output", modelled),
             "energy_j_per_token": (now.service.energy_j_per_token, ref.service.energy_j_per_token, "J/output token, chips at TDP", modelled),
             "modelled_tokens_per_s_per_user": (now.modelled_tokens_per_s, ref.modelled_tokens_per_s, "tok/s", modelled),
@@ -192,6 +222,8 @@ class Evaluation:
         rows |= self._load_rows()
         made = {}
         bands = self.bands(90)
+        if drawn:
+            bands |= {name: self.spread.band(name, 90) for name in self.spread.quantiles}
         for name, (value, reference, unit, kind) in rows.items():
             shaped = self._shaped(value)
             low = high = None
@@ -219,8 +251,8 @@ class Evaluation:
 
     def _asked_rate(self, service: ServiceInTraffic) -> np.ndarray:
         """Requests/s as asked: dividing by the pace and multiplying again would leave a last digit."""
-        asked = np.broadcast_to(np.asarray(self.scenario.requests_per_s, float), self.shape).ravel()
-        return np.where(np.isnan(service.requests_per_s), np.nan, asked)
+        rate = np.broadcast_to(np.asarray(self.scenario.requests_per_s, float), self.shape).ravel()
+        return np.where(np.isnan(service.requests_per_s), np.nan, rate)
 
     @staticmethod
     def _carried(service: Service) -> np.ndarray:
@@ -278,8 +310,14 @@ class Evaluation:
             return self._no_goodput()
         if name in TRAFFIC_OUTPUTS and np.ravel(self.scenario.load)[0] != TRAFFIC:
             return _("the batch is fixed: choose traffic as load")
-        if name == "p_faster":
-            return _("not computed yet")
+        if name in ("p_faster", "p_cheaper") and int(np.prod(self.shape)) > MOST_DRAWN:
+            return _("not drawn for more than {n} elements").format(n=MOST_DRAWN)
+        if name in ("p_faster", "p_cheaper") and np.isfinite(self.at(self.time_change)):
+            if name == "p_cheaper" and not np.isfinite(self.at(self.now.task.cost_per_task_usd)):
+                return self._missing("cost_per_task_usd", self.now.task.cost_per_task_usd)
+            if name == "p_cheaper" and not np.isfinite(self.at(self.reference.task.cost_per_task_usd)):
+                return _("the reference's price is not published")
+            return _("both sides are the same in every world")
         if name in ("cost_multiplier", "token_bill_usd", "cost_per_task_usd") and np.isfinite(
             self.at(self.now.tokens_per_s)
         ):
@@ -310,23 +348,6 @@ def _betas(catalog: Catalog, agentic_step: float) -> dict[str, float]:
     return {f: float(quality.beta(f, catalog, agentic_step).value) for f in families}
 
 
-def _flatten(scenario: Scenario) -> tuple[tuple[int, ...], dict[str, Any]]:
-    """The common shape and every field as a str or a 1-D array of length 1 or n."""
-    raw = {name: getattr(scenario, name) for name in _NAMES}
-    arrays = {k: np.asarray(v) for k, v in raw.items() if not isinstance(v, (str, int, float)) and v is not None}
-    shape = np.broadcast_shapes(*(a.shape for a in arrays.values())) if arrays else ()
-    flat: dict[str, Any] = {}
-    for name, value in raw.items():
-        if isinstance(value, str):
-            flat[name] = value
-        elif name in arrays:
-            array = arrays[name]
-            flat[name] = array.ravel() if array.ndim < 2 and len(shape) < 2 else np.broadcast_to(array, shape).ravel()
-        else:
-            flat[name] = np.array([np.nan if value is None else float(value)])
-    return shape, flat
-
-
 def evaluate(scenario: Scenario, catalog: Catalog | None = None) -> Evaluation:
     """Evaluate a scenario and its reference.
 
@@ -334,20 +355,20 @@ def evaluate(scenario: Scenario, catalog: Catalog | None = None) -> Evaluation:
     exception. Raises KeyError only for a preset, reference or task that the catalogue does not hold.
     """
     catalog = catalog or load()
-    shape, v = _flatten(scenario)
+    shape, v = flatten(scenario)
     presets, codes = preset_table(catalog), code_maps(catalog)
-    option = _rows(v["preset"], presets.rows, "preset")
-    compared = _rows(v["reference"], presets.rows, "reference")
-    task = _rows(v["task"], codes["task"], "task")
+    option = rows_of(v["preset"], presets.rows, "preset")
+    compared = rows_of(v["reference"], presets.rows, "reference")
+    task = rows_of(v["task"], codes["task"], "task")
     home = {
         f: table[task] for f, table in profile_shapes(catalog).items()
     }  # the task shape the published figures hold at
 
-    own = _asked(v, catalog)
+    own = asked(v, catalog)
     plain = {"kv_precision": np.array([-1]), "engine": own["engine"]} | {
         k: np.zeros(1) for k in ("tp", "pp", "dp", "ep")
     }
-    shape_now, shape_home = _call_shape(v), _call_shape(home)
+    shape_now, shape_home = call_shape(v), call_shape(home)
     preset_own = {k: table[option] for k, table in presets.serving.items()} | {"model": own["model"]}
     reference_own = {k: table[compared] for k, table in presets.serving.items()}
     one = {"size_ratio": np.ones(1)}
@@ -357,9 +378,9 @@ def evaluate(scenario: Scenario, catalog: Catalog | None = None) -> Evaluation:
         reference_own | plain | shape_now | one,
         reference_own | plain | shape_home | one,
     )
-    scenario_service, anchor_service, reference_service, home_service = _serve_together(configs, catalog)
+    scenario_service, anchor_service, reference_service, home_service = serve_together(configs, catalog)
     keeps_model = presets.closed[option] | (own["model"] == presets.serving["model"][option])
-    at_preset, traffic = _equal(configs[0], configs[1]), np.asarray(v["load"]).ravel() == TRAFFIC
+    at_preset, traffic = equal(configs[0], configs[1]), np.asarray(v["load"]).ravel() == TRAFFIC
     if traffic.any():  # the reference and the anchors stay at the batch of their presets
         config = ServingConfig(**configs[0])
         pace = _pace(v, option, anchor_service, keeps_model, catalog)
@@ -372,7 +393,7 @@ def evaluate(scenario: Scenario, catalog: Catalog | None = None) -> Evaluation:
         Setup(
             preset=option, model=own["model"], hardware=own["hardware"], service=scenario_service, anchor=anchor_service,
             at_preset=at_preset, keeps_model=keeps_model,
-            size_odds_ratio=np.where(size_ratio == 1.0, 1.0, size_ratio**betas), handshake_s=v["handshake_s"],
+            size_ratio=size_ratio, size_odds_ratio=np.where(size_ratio == 1.0, 1.0, size_ratio**betas), handshake_s=v["handshake_s"],
             own={name: v[name] for name in OWN_FIGURES},
         ), v, catalog,
     )  # fmt: skip
@@ -385,8 +406,8 @@ def evaluate(scenario: Scenario, catalog: Catalog | None = None) -> Evaluation:
     reference = side(
         Setup(
             preset=compared, model=reference_own["model"], hardware=reference_own["hardware"], service=reference_service,
-            anchor=home_service, at_preset=_equal(configs[2], configs[3]), keeps_model=np.ones(1, bool),
-            size_odds_ratio=np.ones(1), handshake_s=presets.handshake_s[compared], own=lent,
+            anchor=home_service, at_preset=equal(configs[2], configs[3]), keeps_model=np.ones(1, bool),
+            size_ratio=np.ones(1), size_odds_ratio=np.ones(1), handshake_s=presets.handshake_s[compared], own=lent,
         ), v, catalog,
     )  # fmt: skip
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -397,35 +418,6 @@ def evaluate(scenario: Scenario, catalog: Catalog | None = None) -> Evaluation:
 
 def _is_published(anchor: Any) -> np.ndarray:
     return np.asarray(anchor) == "published"
-
-
-def _rows(ids: Any, table: dict[str, int], field: str) -> np.ndarray:
-    rows = coded(ids, table)
-    if (rows < 0).any():
-        raise KeyError(f"{field}: unknown id in {ids!r}")
-    return rows
-
-
-def _asked(v: dict[str, Any], catalog: Catalog) -> dict[str, np.ndarray]:
-    """The serving settings of the scenario itself, as attributes of ServingConfig."""
-    codes = code_maps(catalog)
-    names = ("model", "hardware", "weight_precision", "speculation", "kv_precision", "engine")
-    return {name: coded(v[name], codes[name]) for name in names} | {
-        "batch": v["batch_size"], "n_chips": v["n_chips"], "draft_tokens": v["draft_tokens"],
-        "tp": v["tp"], "pp": v["pp"], "dp": v["dp"], "ep": v["ep"],
-    }  # fmt: skip
-
-
-def _call_shape(v: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Tokens of one call: fresh input is prefilled, the rest of the context is a cached prefix."""
-    fresh = v["n_in"] / v["calls"]
-    context = np.maximum(v["context_tokens"], fresh)
-    return {
-        "context_tokens": context,
-        "fresh_tokens": fresh,
-        "cached_tokens": context - fresh,
-        "output_tokens": np.maximum(v["n_out"] / v["calls"], 1.0),
-    }
 
 
 def _pace(
@@ -440,35 +432,6 @@ def _pace(
     with np.errstate(invalid="ignore", divide="ignore"):
         pace = quoted / anchor.tokens_per_s_per_user
     return np.where(_is_published(v["anchor"]) & keeps_model & np.isfinite(pace), pace, 1.0)
-
-
-def _equal(a: dict[str, np.ndarray], b: dict[str, np.ndarray]) -> np.ndarray:
-    """Where two configurations are the same in every attribute."""
-    same = np.ones(1, bool)
-    for key, value in a.items():
-        same = same & (value == b[key])
-    return same
-
-
-def _serve_together(configs: tuple[dict[str, np.ndarray], ...], catalog: Catalog) -> list[Service]:
-    """One call of the serving model for several configurations of different sizes."""
-    sizes = [max(np.size(v) for v in c.values()) for c in configs]
-    stops = list(accumulate(sizes))
-    parts = [slice(stop - n, stop) for stop, n in zip(stops, sizes, strict=True)]
-    joined = {name: np.empty(stops[-1], int if name in CODES else float) for name in configs[0]}
-    for config, part in zip(configs, parts, strict=True):
-        for name, value in config.items():
-            joined[name][part] = value
-    service = serve_automatic(ServingConfig(**joined, queue_overflow=False), catalog)
-    # A preset's own batch is assumed. Where a task's context is too long for it, whoever serves that task runs the largest
-    # batch that fits; only the scenario's own batch is the user's word.
-    short = (service.status == BATCH) & (service.max_batch >= 1)
-    short[parts[0]] = False
-    rows = np.flatnonzero(short)
-    if rows.size:
-        fewer = {name: values[rows] for name, values in joined.items()} | {"batch": np.floor(service.max_batch[rows])}
-        service = service.replaced(rows, serve_automatic(ServingConfig(**fewer, queue_overflow=False), catalog))
-    return [service.slice(part.start, part.stop) for part in parts]
 
 
 def _betas_of(v: dict[str, Any], catalog: Catalog) -> np.ndarray:

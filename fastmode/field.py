@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from fastmode import format as fmt
 from fastmode.i18n import _
 
 
@@ -15,7 +16,7 @@ class Declaration:
 
     key: str
     group: str
-    kind: str  # choice | scale (slider over a grid) | number | whole
+    kind: str  # choice | scale (slider over a grid) | number | whole | text
     label: str
     help: str
     symbol: str = ""
@@ -42,6 +43,11 @@ class Field:
     source_url: str
     note: str
     choices: tuple[tuple[str, str], ...]
+    drawn: bool = False  # low .. high is what nobody knows of it, not what a user may choose
+
+    @property
+    def numeric(self) -> bool:
+        return self.kind not in ("choice", "text")
 
     @property
     def key(self) -> str:
@@ -73,9 +79,21 @@ class Field:
             return ""
         if self.kind == "choice":
             return dict(self.choices).get(str(value), str(value))
+        if self.kind == "text":
+            return str(value)
         if self.kind == "scale":
             return _grid_text(float(value), self.declaration.show)
         return f"{value:.10g}"
+
+    def words(self, value: float) -> str:
+        """A number of this field as people read it, with its unit."""
+        if self.unit == "s":
+            return fmt.duration(value)
+        if self.unit in ("probability", "share"):
+            return fmt.share(value)
+        if self.unit in ("x", "ratio"):
+            return fmt.ratio(value)
+        return fmt.join_unit(fmt.number(value), self.unit)
 
 
 def _grid_text(value: float, show: str) -> str:

@@ -15,11 +15,12 @@ from urllib.parse import parse_qsl, urlencode
 
 from fastmode.catalog import Catalog, load
 from fastmode.i18n import _
-from fastmode.scenario import Field, Scenario, all_fields, expand_preset, expand_profile, snap
+from fastmode.ranges import own_ranges, ranges_text
+from fastmode.scenario import Field, Scenario, all_fields, expand_preset, expand_profile, expand_set, snap
 
 # Keys a link may carry that are no inputs of the model: how a page is looked at.
 VIEW_KEYS = (
-    "x", "all", "points", "tab", "find", "vq", "vo", "vb", "vh", "vm", "ve", "vs", "vg", "vp", "vx", "embed", "embed_options",
+    "x", "all", "points", "tab", "find", "vq", "vo", "vb", "vh", "vm", "ve", "vs", "vg", "vp", "vx", "j", "qf", "qi", "present", "embed", "embed_options",
 )  # fmt: skip
 MAX_QUERY_CHARACTERS = 20_000
 MAX_SHOWN_CHARACTERS = 80
@@ -52,6 +53,9 @@ def parse(field_: Field, text: str) -> tuple[Any, str]:
         ids = [id_ for id_, _label in field_.choices]
         known = ", ".join(get_close_matches(text[:MAX_SHOWN_CHARACTERS], ids, 3, 0.5) or ids[:4])
         return UNUSABLE, _("not one of the {n} choices, such as {known}").format(n=len(ids), known=known)
+    if field_.kind == "text":
+        own, wrong = own_ranges(text, load())
+        return ranges_text(own, load()), "; ".join(wrong)
     if not text and field_.optional:
         return None, ""
     by_label = {field_.text(value): value for value in field_.grid}
@@ -92,7 +96,8 @@ def from_query(query: str | Mapping[str, Any], catalog: Catalog | None = None) -
     """Read a link: the scenario and what of the link was not used as written.
 
     `a` (written by the app) only names the anchoring preset and `t` only the profile; hand-made `preset=` and `task=`
-    are expanded into the values they stand for, and other keys win over them. Never raises for a bad link.
+    are expanded into the values they stand for, and so is `assumption_set=` (`s` only names it); other keys win over them.
+    Never raises for a bad link.
     """
     catalog = catalog or load()
     declared = all_fields(catalog)
@@ -108,10 +113,11 @@ def from_query(query: str | Mapping[str, Any], catalog: Catalog | None = None) -
     except ValueError as error:
         note("", "", str(error) or _("unreadable link"))
         pairs = []
-    expand = {"preset": expand_preset, "task": expand_profile}
+    expand = {"preset": expand_preset, "task": expand_profile, "assumption_set": None}
     seen: set[str] = set()
     given: dict[str, Any] = {}
     expanded: dict[str, Any] = {}
+    chosen = ""
     for key, text in pairs:
         if key in VIEW_KEYS:
             continue
@@ -128,11 +134,16 @@ def from_query(query: str | Mapping[str, Any], catalog: Catalog | None = None) -
         if target in seen:
             note(key, text, _("given twice; the last one is used"))
         seen.add(target)
-        if key in expand:
+        if key == "assumption_set":
+            chosen = value  # it is told apart from the profile once that is known
+        elif key in expand:
             expanded |= expand[key](value, catalog)
         else:
             given[name] = value
-    values = {name: f.default for name, f in declared.items()} | expanded | given
+    values = {name: f.default for name, f in declared.items()} | expanded
+    if chosen:
+        values |= expand_set(chosen, str(given.get("task", values["task"])), catalog)
+    values |= given
     return Scenario(**values), ignored
 
 

@@ -31,6 +31,11 @@ class PresetTable:
     closed: np.ndarray
     speed_multiple: np.ndarray  # the vendor's own "up to" multiple over the standard tier; NaN = none stated
     odds_ratio: np.ndarray  # against the reference of its own group, same benchmark
+    benchmarked: np.ndarray  # whether that ratio is measured: else it is 1 for want of a figure, or for the same weights
+    home: np.ndarray  # row of the reference of its own group
+    weights: np.ndarray  # presets of one number serve the same model, by the vendor's statement
+    group: np.ndarray  # presets of one number start from the same reference's error
+    ttft_guess_s: np.ndarray  # the guess its TTFT is, or is derived from; NaN where it rests on a published one
     total_params_b: np.ndarray  # of the preset's own model, NaN without one
     model_params_b: np.ndarray  # row = position in catalog.models; the last, row -1, is NaN: no model
 
@@ -57,7 +62,7 @@ def preset_table(catalog: Catalog) -> PresetTable:
         "speculation": coded("speculation", codes["speculation"]),
         "draft_tokens": np.where(np.isnan(draft), declared["draft_tokens"].default, draft),
     }
-    odds = np.ones(len(presets))
+    odds, measured = np.ones(len(presets)), np.zeros(len(presets), bool)
     for row, (preset, reference, benchmark) in enumerate(
         zip(presets.index, presets["reference"], presets["benchmark"], strict=True)
     ):
@@ -65,9 +70,17 @@ def preset_table(catalog: Catalog) -> PresetTable:
             odds[row] = quality.benchmark_odds_ratio(
                 catalog.endpoints.loc[preset], catalog.endpoints.loc[reference], benchmark
             )
+            measured[row] = True
+    same_as = endpoints["same_model_as"].to_numpy(str)
+    weights = np.where(same_as == "", presets.index.to_numpy(str), same_as)
+    rows = {str(p): i for i, p in enumerate(presets.index)}
+    home = np.array([rows[str(r)] for r in presets["reference"]])
+    guess = np.where(endpoints["ttft_s"].isna() & (presets["ttft_basis"] == "assumed"), number("ttft_s"), np.nan)
+    derived = (endpoints["ttft_s"].isna() & (presets["ttft_basis"] == "derived")).to_numpy(bool)
+    guess = np.where(derived, guess[home], guess)
     sizes = np.append(catalog.models["total_params_b"].to_numpy(float), np.nan)
     return PresetTable(
-        rows={str(p): i for i, p in enumerate(presets.index)},
+        rows=rows,
         serving=serving,
         tokens_per_s=endpoints["output_tok_s"].to_numpy(float),
         price_in=endpoints["input_usd_per_mtok"].to_numpy(float),
@@ -77,6 +90,11 @@ def preset_table(catalog: Catalog) -> PresetTable:
         closed=number("closed") == 1,
         speed_multiple=endpoints["speed_multiplier_vs_standard"].to_numpy(float),
         odds_ratio=odds,
+        benchmarked=measured,
+        home=home,
+        weights=np.unique(weights, return_inverse=True)[1],
+        group=np.unique(presets["compare_group"].to_numpy(str), return_inverse=True)[1],
+        ttft_guess_s=guess,
         total_params_b=sizes[serving["model"]],
         model_params_b=sizes,
     )

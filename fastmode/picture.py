@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from fastmode.catalog import Catalog, load
 from fastmode.evaluate import Evaluation
+from fastmode.flips import Flip, flips
 from fastmode.scenario import Scenario, expand_preset, option_edited
-from fastmode.sweep import FOUNDING, Sweep, along, as_sweep, group_of, side_by_side
+from fastmode.sweep import FOUNDING, Sweep, along, as_sweep, closed_pairs, group_of, side_by_side
 from fastmode.together import evaluate_together
-from fastmode.verdict import Verdict, judge, swings
+from fastmode.trade import Judged, trade_of
+from fastmode.verdict import Verdict, judge, judge_trade
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,7 +21,9 @@ class Picture:
     """now: the scenario itself. The rest is what the page asked for, else None.
 
     founding: the four options of the founding articles. second: the founding pair the scenario is not about. sweep: along the
-    axis. published: presets of the same groups with a published speed (None also where there is none).
+    axis. published: presets of the same groups with a published speed (None also where there is none); on the Productivity
+    page closed options with a published speed and their own reference's, each against that. judged, flips: what the
+    Productivity page judges, and when it turns.
     """
 
     now: Evaluation
@@ -27,35 +33,47 @@ class Picture:
     second: Evaluation | None = None
     sweep: Sweep | None = None
     published: Evaluation | None = None
+    judged: Judged | None = None
+    flips: tuple[Flip, ...] = ()
 
 
 def overview(scenario: Scenario, catalog: Catalog | None = None) -> Picture:
     """What the Overview shows."""
     catalog = catalog or load()
     other = FOUNDING[1] if str(scenario.preset) != FOUNDING[1] else FOUNDING[3]
-    now, swung, founding, second = evaluate_together(
+    now, founding, second = evaluate_together(
         [
             scenario,
-            swings(scenario, catalog),
             side_by_side(scenario, FOUNDING, catalog),
             replace(scenario, **expand_preset(other, catalog)),
         ],
         catalog,
     )
     edited = option_edited(scenario, catalog)
-    return Picture(now, judge(now, swung, edited), edited, founding=founding, second=second)
+    return Picture(now, judge(now, edited), edited, founding=founding, second=second)
+
+
+def productivity(scenario: Scenario, subject: str, catalog: Catalog | None = None) -> Picture:
+    """What the Productivity page shows. Raises KeyError for an unknown subject."""
+    catalog = catalog or load()
+    trade = trade_of(subject, catalog)
+    now, published = evaluate_together([scenario, side_by_side(scenario, closed_pairs(catalog), catalog)], catalog)
+    judged, edited = Judged(now, trade), option_edited(scenario, catalog)
+    verdict = judge(now, edited) if trade is None else judge_trade(judged)
+    found = tuple(flips(scenario, trade, catalog)) if np.isfinite(verdict.change) else ()
+    return Picture(now, verdict, edited, published=published, judged=judged, flips=found)
 
 
 def trade_offs(scenario: Scenario, axis: str, catalog: Catalog | None = None, all_hardware: bool = False) -> Picture:
     """What the Trade-offs page shows. Raises KeyError for an unknown axis."""
     catalog = catalog or load()
     group = group_of(scenario, catalog)
-    asked = [scenario, swings(scenario, catalog), along(scenario, axis, catalog, all_hardware)]
+    asked = [scenario, along(scenario, axis, catalog, all_hardware)]
     if group:
         asked.append(side_by_side(scenario, group, catalog, own_reference=False))
-    now, swung, swept, *published = evaluate_together(asked, catalog)
+    now, swept, *published = evaluate_together(asked, catalog)
     edited = option_edited(scenario, catalog)
-    verdict = judge(now, swung, edited)
+    verdict = judge(now, edited)
     return Picture(
         now, verdict, edited, sweep=as_sweep(scenario, axis, swept), published=published[0] if published else None
     )

@@ -254,7 +254,7 @@ def break_even_error(inputs_fast: TaskInputs, time_reference_s: ArrayLike) -> np
     with np.errstate(all="ignore"):
         *_wait, lost, review = _attempt(i)
         attempt = lost + review
-        budget = np.asarray(time_reference_s, dtype=float) - (i.prompt_time_s + attempt)
+        budget = np.asarray(time_reference_s, dtype=float) - (i.prompt_time_s + lost + review)
         again, escape = i.reprompt_time_s + attempt, i.escape_factor * i.fix_time_s
 
         def surplus(error):

@@ -27,6 +27,8 @@ GROUPS = {
     ERROR: N_("Model of error"),
 }
 NO_MODEL = "none"
+NO_RANGES = "none"
+DEFAULT_SET = "default"
 TRAFFIC = "traffic"  # the choice of `load` in which the batch follows from the rate of requests
 
 
@@ -175,6 +177,10 @@ class Scenario:
         "be", TASK, "number", N_("Error without AI"),
         N_("Share of unaided work that fails the same bar."),
         symbol="e_h", csv="baseline_error")
+    assumption_set: Any = _input(
+        "s", PEOPLE, "choice", N_("Assumption set"),
+        N_("Thirteen assumptions about people and errors taken together: as the task says, or as those who favour speed or accuracy would set them."),
+        choices=((DEFAULT_SET, N_("default")), ("favours-speed", N_("favours speed")), ("favours-accuracy", N_("favours accuracy"))))
     prompt_time_s: Any = _input(
         "pt", PEOPLE, "number", N_("Prompting"),
         N_("Time to write the request."),
@@ -227,6 +233,18 @@ class Scenario:
         "w", PEOPLE, "number", N_("Wage"),
         N_("Cost of an hour of the person's time."),
         symbol="w", csv="wage")
+    team_size: Any = _input(
+        "tm", PEOPLE, "whole", N_("Team"),
+        N_("Developers who work this way."))
+    tasks_per_month: Any = _input(
+        "tk", PEOPLE, "whole", N_("Tasks a month"),
+        N_("Accepted tasks a developer hands over in a month."))
+    fast_share: Any = _input(
+        "fs", PEOPLE, "number", N_("Share on the option"),
+        N_("Share of the tasks that go to the option; the others stay on the reference."))
+    agents: Any = _input(
+        "ga", PEOPLE, "whole", N_("Parallel agents"),
+        N_("Runs that one developer keeps going at the same time."))
     price_in_usd_per_mtok: Any = _input(
         "pi", PRICES, "number", N_("Own input price"),
         N_("Price of a million input tokens. Empty = list price."),
@@ -262,6 +280,10 @@ class Scenario:
     acceptance_gap: Any = _input(
         "ag", ERROR, "number", N_("Acceptance gap"),
         N_("How much less people accept than graders pass."))
+    length_exponent: Any = _input(
+        "le", ERROR, "number", N_("Longer tasks fail more"),
+        N_("How fast the error grows with the machine time per task: success = (success at 1x) ^ (length ^ exponent). 0 = it does not."),
+        symbol="k")
     task_family: Any = _input(
         "tf", ERROR, "choice", N_("Task family"),
         N_("Which measured slope of errors against model size applies."),
@@ -269,6 +291,9 @@ class Scenario:
     agentic_step: Any = _input(
         "as", ERROR, "number", N_("Size of a tier step"),
         N_("Size ratio assumed for one vendor tier step."))
+    ranges: Any = _input(
+        "rg", ERROR, "text", N_("Own ranges"),
+        N_("Ranges of your own, 5th to 95th percentile, as key:low:high separated by ; such as of:1:8. none = as the sources say."))
     # fmt: on
 
 
@@ -293,13 +318,13 @@ def _all_fields(catalog: Catalog) -> dict[str, Field]:
         if item.name not in rows.index:
             raise CatalogError([f"data/assumptions.csv: no row named {item.name}"])
         row = rows.loc[item.name]
-        numeric = declared.kind != "choice"
+        numeric = declared.kind not in ("choice", "text")
         raw = str(row["default"])
         default: Any = raw
         if numeric:
             default = None if raw == "" else int(float(raw)) if declared.kind == "whole" else float(raw)
         choices = _choices(declared.choices, catalog) if declared.choices else ()
-        if not numeric and raw not in dict(choices):
+        if choices and raw not in dict(choices):
             raise CatalogError(
                 [f"data/assumptions.csv, name {item.name}, column default: expected one of its choices, got {raw!r}"]
             )
@@ -309,7 +334,7 @@ def _all_fields(catalog: Catalog) -> dict[str, Field]:
         made[item.name] = Field(
             item.name, declared, str(row["unit"]), default, float(row["low"]), float(row["high"]), float(row["min"]),
             float(row["max"]), step, steps, str(row["basis"]), str(row["source_url"]), str(row["note"]),
-            choices,
+            choices, bool(row["drawn"] == 1),
         )  # fmt: skip
     return made
 
@@ -385,11 +410,31 @@ def _expanded_profile(task: str, catalog: Catalog) -> dict[str, Any]:
     return values
 
 
+@lru_cache(maxsize=64)
+def set_values(name: str, catalog: Catalog) -> dict[str, Any]:
+    """Field values an assumption set names; none for the default set."""
+    rows, declared = catalog.assumption_sets, all_fields(catalog)
+    pairs = rows.loc[rows["set"] == name, ["field", "value"]].itertuples(index=False)
+    return {f: int(value) if declared[f].kind == "whole" else float(value) for f, value in pairs}
+
+
+def expand_set(name: str, task: str, catalog: Catalog | None = None) -> dict[str, Any]:
+    """Field values an assumption set stands for; what only other sets name is as the task profile says.
+
+    Raises KeyError for an unknown profile.
+    """
+    catalog = catalog or load()
+    profile, declared = expand_profile(task, catalog), all_fields(catalog)
+    named = dict.fromkeys(catalog.assumption_sets["field"])
+    return {"assumption_set": name} | {f: profile.get(f, declared[f].default) for f in named} | set_values(name, catalog)
+
+
 def plain_values(scenario: Scenario, catalog: Catalog | None = None) -> dict[str, Any]:
-    """Every field as the scenario's preset and profile, and else the defaults, say it."""
+    """Every field as the scenario's preset, profile and assumption set, and else the defaults, say it."""
     catalog = catalog or load()
     plain = {name: f.default for name, f in all_fields(catalog).items()}
-    return plain | expand_preset(str(scenario.preset), catalog) | expand_profile(str(scenario.task), catalog)
+    plain |= expand_preset(str(scenario.preset), catalog) | expand_profile(str(scenario.task), catalog)
+    return plain | {"assumption_set": scenario.assumption_set} | set_values(str(scenario.assumption_set), catalog)
 
 
 def changed_from_preset(scenario: Scenario, catalog: Catalog | None = None) -> tuple[str, ...]:
@@ -413,7 +458,7 @@ def describe(catalog: Catalog | None = None) -> list[dict[str, Any]]:
         {
             "name": name, "key": f.key, "label": f.label, "symbol": f.declaration.symbol, "csv": f.declaration.csv,
             "unit": f.unit, "group": f.group, "kind": f.kind, "min": number(f.min), "max": number(f.max),
-            "default": f.default, "low": number(f.low), "high": number(f.high), "grid": list(f.grid) or None,
+            "default": f.default, "low": number(f.low), "high": number(f.high), "drawn": f.drawn, "grid": list(f.grid) or None,
             "step": number(f.step), "choices": [i for i, _label in f.choices] or None, "help": f.help,
             "basis": f.basis, "source_url": f.source_url, "note": f.note,
         }

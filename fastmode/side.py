@@ -7,6 +7,7 @@ price by the same ratio of provider cost; the error starts from the profile and 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -14,18 +15,18 @@ import numpy as np
 from fastmode import economics, productivity, quality
 from fastmode.catalog import Catalog
 from fastmode.option_table import coded, preset_table
-from fastmode.serving import Service
+from fastmode.serving import PRECISIONS, Service
 
 PRICE_LEVELS = {"low": 0, "mid": 1, "high": 2}  # rows of a chip-hour price
 # What a user may know better than the sources; NaN = as published.
 OWN_FIGURES = ("anchor_tokens_per_s", "anchor_ttft_s", "price_in_usd_per_mtok", "price_out_usd_per_mtok")
 # Inputs of the task that are the same for both sides.
-_SHARED = (
+SHARED = (
     "theta_s", "kappa_s", "resume_s", "reuse", "prompt_time_s", "loc", "review_rate_loc_per_h", "detect", "retry_ratio",
     "max_attempts", "reprompt_time_s", "fix_time_s", "escape_factor", "wage_usd_per_h", "baseline_s", "baseline_error",
     "start_delay_s",
 )  # fmt: skip
-_SCALED = ("n_in", "n_out", "calls", "tool_time_s")
+SCALED = ("n_in", "n_out", "calls", "tool_time_s")
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +63,9 @@ class Side:
     error_benchmark: np.ndarray
     error_rate: np.ndarray
     benchmark_odds_ratio: np.ndarray
+    size_ratio: np.ndarray  # total parameters of the preset's own model over those of the scenario's
     size_odds_ratio: np.ndarray
+    quantisation_loss: np.ndarray  # share of successes lost to a coarser format than the preset's own
     inputs: productivity.TaskInputs
     task: productivity.TaskResult
 
@@ -87,6 +90,7 @@ class Setup:
     anchor: Service
     at_preset: np.ndarray
     keeps_model: np.ndarray
+    size_ratio: np.ndarray
     size_odds_ratio: np.ndarray
     handshake_s: np.ndarray
     own: dict[str, np.ndarray]
@@ -112,8 +116,8 @@ def side(setup: Setup, v: dict[str, Any], catalog: Catalog) -> Side:
         )
         inputs = productivity.TaskInputs(
             **{name: figures[name] for name in taken},
-            **{name: v[name] for name in _SHARED},
-            **{name: v[name] * v["task_scale"] for name in _SCALED},
+            **{name: v[name] for name in SHARED},
+            **{name: v[name] * v["task_scale"] for name in SCALED},
         )
     return Side(
         preset=setup.preset, model=setup.model, service=setup.service, inputs=inputs, task=productivity.task(inputs), **figures
@@ -189,16 +193,39 @@ def _prices(setup: Setup, wants_anchor: np.ndarray, v: dict[str, Any], catalog: 
 
 
 def _error(setup: Setup, v: dict[str, Any], catalog: Catalog) -> dict[str, np.ndarray]:
-    """The profile's error, its odds times the same benchmark's ratio and times size; then the acceptance gap."""
+    """The profile's error by the rules of quality.py: benchmark, size, length, quantisation, acceptance."""
     odds_ratio = preset_table(catalog).odds_ratio[setup.preset]
-    benchmark = quality.error_from_odds_ratio(v["error"], odds_ratio * setup.size_odds_ratio)
+    loss = _quantisation_loss(setup, catalog)
     gap = np.where(_is(v["error_level"], "acceptance"), v["acceptance_gap"], 0.0)
+    benchmark = quality.error_from_odds_ratio(v["error"], odds_ratio * setup.size_odds_ratio)
+    benchmark = as_worked(benchmark, v["task_scale"], v["length_exponent"], loss)
     return {
         "error_benchmark": benchmark,
-        "error_rate": np.where(gap > 0, quality.acceptance_error(benchmark, gap), benchmark),
+        "error_rate": quality.acceptance_error(benchmark, gap),
         "benchmark_odds_ratio": odds_ratio,
+        "size_ratio": setup.size_ratio,
         "size_odds_ratio": setup.size_odds_ratio,
+        "quantisation_loss": loss,
     }
+
+
+def as_worked(error: np.ndarray, length: np.ndarray, exponent: np.ndarray, loss: np.ndarray) -> np.ndarray:
+    """Error of a task `length` times as long, with a share `loss` of the successes lost to quantisation."""
+    return quality.quantised_error(quality.error_on_longer_tasks(error, length, exponent), loss)
+
+
+def _quantisation_loss(setup: Setup, catalog: Catalog) -> np.ndarray:
+    """Loss of the format in use against that of the preset's own settings; a finer one gains nothing."""
+    table = _losses(catalog)
+    here, home = (table[service.weight_precision] for service in (setup.service, setup.anchor))
+    return np.maximum(1.0 - (1.0 - here) / (1.0 - home), 0.0)
+
+
+@lru_cache(maxsize=8)
+def _losses(catalog: Catalog) -> np.ndarray:
+    """Loss by code of the format; none for code -1."""
+    known = quality.quantisation_loss(catalog)
+    return np.array([*(known[name][0] if name in known else 0.0 for name in PRECISIONS), 0.0])
 
 
 def _own_or(own: np.ndarray, published: np.ndarray) -> np.ndarray:

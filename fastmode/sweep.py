@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from fastmode.catalog import Catalog, load
 from fastmode.evaluate import Evaluation, evaluate
 from fastmode.i18n import N_
 from fastmode.scenario import PRESET_FIELDS, TRAFFIC, Scenario
+from fastmode.together import some_of
 
 POINTS = 200
 FOUNDING = ("opus-4.6", "opus-4.6-fast", "gpt-5.3-codex", "gpt-5.3-codex-spark")
@@ -40,6 +41,31 @@ class Sweep:
     now_x: float | str
     evaluation: Evaluation
     spans: tuple[tuple[float | str, float | str, str], ...]
+
+    def bands(self, level: int) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+        """Lower and upper ends along x at the 50 or 90 % level: those of `Evaluation.bands`, and those of the draws.
+
+        Curves are drawn at every fourth point and read off in between.
+        """
+        found = dict(self.evaluation.bands(level))
+        drawn = self._drawn
+        for name in drawn.spread.quantiles:
+            ends = drawn.spread.band(name, level)
+            found[name] = ends if self.axis == "hardware" else tuple(self._between(end) for end in ends)
+        return found
+
+    @cached_property
+    def _drawn(self) -> Evaluation:
+        return self.evaluation if self.axis == "hardware" else some_of(self.evaluation, self._at)
+
+    @cached_property
+    def _at(self) -> np.ndarray:
+        # the second point too: beyond a distillation of 1x another model answers, and the band opens at once
+        return np.unique(np.concatenate([[1, len(self.x) - 1], np.arange(0, len(self.x), 4)]))
+
+    def _between(self, end: np.ndarray) -> np.ndarray:
+        end = np.broadcast_to(end, self._at.shape)
+        return np.interp(np.log(self.x), np.log(self.x[self._at]), end)
 
 
 def sweep(scenario: Scenario, axis: str, catalog: Catalog | None = None, all_hardware: bool = False) -> Sweep:
@@ -125,3 +151,12 @@ def _with_speed(preset: str, reference: str, catalog: Catalog) -> tuple[str, ...
     groups = {table.at[preset, "compare_group"], table.at[reference, "compare_group"]}
     speeds = catalog.endpoints["output_tok_s"]
     return tuple(p for p in table.index[table["compare_group"].isin(groups)] if np.isfinite(speeds[p]))
+
+
+@lru_cache(maxsize=8)
+def closed_pairs(catalog: Catalog) -> tuple[str, ...]:
+    """Closed presets with a published speed whose own reference has one too: real pairs of a faster and a slower option."""
+    table, speeds = catalog.presets, catalog.endpoints["output_tok_s"]
+    home = table["reference"]
+    pairs = (table["closed"] == 1) & (home != table.index) & np.isfinite(speeds[table.index]) & np.isfinite(speeds[home].to_numpy())
+    return tuple(table.index[pairs])

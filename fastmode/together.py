@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import lru_cache
 from typing import Any
 
@@ -41,7 +41,7 @@ def evaluate_together(scenarios: Sequence[Scenario], catalog: Catalog | None = N
     whole = evaluate(Scenario(**columns), catalog)
     return [
         Evaluation(
-            **{name: _cut(getattr(whole, name), int(stop) - size, int(stop), total) for name in _names(Evaluation)}
+            **{name: _cut(getattr(whole, name), slice(int(stop) - size, int(stop)), total) for name in _names(Evaluation)}
             | {"scenario": scenario, "shape": (size,) if _holds_arrays(scenario) else ()}
         )
         for scenario, size, stop in zip(scenarios, sizes, stops, strict=True)
@@ -68,11 +68,20 @@ def _size(scenario: Scenario) -> int:
     return max(sizes, default=1)
 
 
-def _cut(value: Any, start: int, stop: int, total: int) -> Any:
-    """Elements start..stop of every array of the full length inside `value`; what is shared by all stays as it is."""
+def some_of(evaluation: Evaluation, index: np.ndarray) -> Evaluation:
+    """The evaluation of the elements `index` of a one-dimensional scenario."""
+    total = evaluation.shape[0]
+    held = {name: getattr(evaluation.scenario, name) for name in _names(Scenario)}
+    arrays = {name: np.asarray(value)[index] for name, value in held.items() if _is_array(value) and np.size(value) == total}
+    parts = {name: _cut(getattr(evaluation, name), index, total) for name in _names(Evaluation)}
+    return Evaluation(**parts | {"scenario": replace(evaluation.scenario, **arrays), "shape": (len(index),)})
+
+
+def _cut(value: Any, part: slice | np.ndarray, total: int) -> Any:
+    """Elements `part` of every array of the full length inside `value`; what is shared by all stays as it is."""
     if isinstance(value, np.ndarray):
-        return value[..., start:stop] if value.ndim and value.shape[-1] == total else value
+        return value[..., part] if value.ndim and value.shape[-1] == total else value
     if isinstance(value, (Side, Service, TaskInputs, TaskResult)):
         kind = type(value)
-        return kind(**{name: _cut(getattr(value, name), start, stop, total) for name in _names(kind)})
+        return kind(**{name: _cut(getattr(value, name), part, total) for name in _names(kind)})
     return value

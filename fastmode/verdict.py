@@ -8,10 +8,10 @@ import numpy as np
 
 from fastmode import format as fmt
 from fastmode import productivity
-from fastmode.catalog import Catalog
 from fastmode.evaluate import Evaluation
 from fastmode.i18n import _
-from fastmode.scenario import Field, Scenario, all_fields
+from fastmode.trade import Judged, Trade
+from fastmode.uncertainty import DRIVER_LABELS, driver_label
 
 SAME_WITHIN = 0.005  # half a percent prints as 0 %
 FASTER_WITHIN = 0.05
@@ -21,8 +21,9 @@ FASTER_WITHIN = 0.05
 class Verdict:
     """The parts of a verdict, each a sentence or empty, and the figures behind them.
 
-    change: time per accepted task against the reference - 1 (NaN = unknown). threshold_error, threshold_wage_usd_per_h: where
-    the verdict turns, NaN where it does not apply.
+    change: time per accepted task against the reference - 1 (NaN = unknown), low and high its 90 % band, p_faster the share of
+    plausible worlds in which it is below 0. threshold_error, threshold_wage_usd_per_h: where the verdict turns, NaN where it
+    does not apply. hangs_on: what moves the change most, fields of the scenario or other drivers; marked: fields alone.
     """
 
     finding: str
@@ -30,10 +31,19 @@ class Verdict:
     threshold: str
     caveat: str
     change: float
+    low: float
+    high: float
+    p_faster: float
     change_without_escapes: float
     threshold_error: float
     threshold_wage_usd_per_h: float
     hangs_on: tuple[str, ...]
+    marked: tuple[str, ...]
+
+    @property
+    def decided(self) -> bool:
+        """Whether the whole 90 % band lies on one side of 0."""
+        return not self.low <= 0.0 <= self.high
 
     @property
     def text(self) -> str:
@@ -46,108 +56,172 @@ def option_name(evaluation: Evaluation, edited: bool = False) -> str:
     return _("{option} (edited)").format(option=label) if edited else label
 
 
-def judge(evaluation: Evaluation, swung: Evaluation, edited: bool = False) -> Verdict:
+def judge(evaluation: Evaluation, edited: bool = False) -> Verdict:
     """Verdict on a scenario that holds single values. Sentences are in the current language.
 
-    swung: the evaluation of `swings(scenario)`. edited: the option's settings are not those of its preset.
+    edited: the option's settings are not those of its preset.
     """
     e, catalog, scenario = evaluation, evaluation.catalog, evaluation.scenario
     name = option_name(e, edited)
     other = str(catalog.presets.at[str(scenario.reference), "label"])
-    task = _(str(catalog.profiles.at[str(scenario.task), "phrase"]))
     change = e.at(e.time_change)
     if not np.isfinite(change):
-        side, who = (e.now, name) if not np.isfinite(e.at(e.now.task.time_per_task_s)) else (e.reference, other)
-        if side is e.reference:
-            finding = _(
-                "No verdict: the reference {option} has no speed to compare with ({reason}); compare with another."
-            )
-        else:
-            finding = _("No verdict: {option} cannot be evaluated ({reason}).")
-        finding = finding.format(
-            option=who, reason=e.reason(side).partition(";")[0] if side is e.reference else e.reason(side)
-        )
-        return Verdict(finding, "", "", "", np.nan, np.nan, np.nan, np.nan, ())
-    same = abs(change) < SAME_WITHIN
-    words = {"task": task, "option": name, "reference": other, "x": fmt.signed_share(abs(change)).lstrip("+")}
+        return _without_verdict(e, name, other)
+    low, high = (e.at(end) for end in e.spread.band("time_change", 90))
+    found = {
+        "why": "", "threshold": "", "caveat": "", "change": change, "low": low, "high": high, "p_faster": e.at(e.spread.p_faster),
+        "change_without_escapes": np.nan, "threshold_error": np.nan, "threshold_wage_usd_per_h": np.nan,
+        "hangs_on": tuple(swing.driver for swing in e.swings[:HANGS_ON]),
+        "marked": tuple(swing.driver for swing in e.swings if swing.driver not in DRIVER_LABELS)[:HANGS_ON],
+    }  # fmt: skip
     if not edited and str(scenario.preset) == str(scenario.reference):
         finding = _("{option} is compared with itself: choose another option, or move a slider.").format(option=name)
-        return Verdict(finding, "", "", "", change, np.nan, np.nan, np.nan, hangs_on(swung))
-    if same:
-        finding = _("For {task}, {option} takes the same developer time per accepted task as {reference}.").format(
-            **words
-        )
-    elif change < 0:
-        finding = _("For {task}, {option} takes {x} less developer time per accepted task than {reference}.").format(
-            **words
-        )
-    else:
-        finding = _("For {task}, {option} takes {x} more developer time per accepted task than {reference}.").format(
-            **words
-        )
-    change_without = e.at(e.time_change_without_escapes)
-    turning = hangs_on(swung)
+        return Verdict(finding, **found)
+    words = {"task": _(str(catalog.profiles.at[str(scenario.task), "phrase"])), "option": name, "reference": other}
+    made = Verdict(finding_text(change, low, high, words), **found)
     error, wage = _thresholds(e)
-    threshold = _threshold_text(e, error, wage)
-    caveat = _caveat(name, other, turning, change_without, e)
-    return Verdict(finding, _why(e, change), threshold, caveat, change, change_without, error, wage, turning)
+    without = e.at(e.time_change_without_escapes)
+    return replace(
+        made,
+        finding=" ".join(part for part in (made.finding, undecided_text(made)) if part),
+        why=_why(e, change),
+        threshold=_threshold_text(e, error, wage),
+        caveat=_caveat(made, words, without, e),
+        change_without_escapes=without,
+        threshold_error=error,
+        threshold_wage_usd_per_h=wage,
+    )
 
 
-def _caveat(name: str, other: str, turning: tuple[str, ...], without: float, e: Evaluation) -> str:
-    """How sure the verdict is, as far as that is known without bands."""
-    labels = ", ".join(all_fields(e.catalog)[field].label.lower() for field in turning)
-    sure = _("How sure: speed and cost have bands, the verdict has none yet; it hangs most on {fields}.").format(fields=labels)
-    words = {"option": name, "reference": other, "x": fmt.signed_share(abs(without)).lstrip("+")}
+HANGS_ON = 3
+
+
+def judge_trade(judged: Judged) -> Verdict:
+    """Verdict on a trade of speed for errors against the reference of its evaluation."""
+    e, trade = judged.evaluation, judged.trade
+    scenario, catalog = e.scenario, e.catalog
+    other = str(catalog.presets.at[str(scenario.reference), "label"])
+    change = judged.change
+    if not np.isfinite(change):
+        return _without_verdict(e, other, other)
+    low, high = judged.band(90)
+    words = {"task": _(str(catalog.profiles.at[str(scenario.task), "phrase"])), "option": trade_name(trade), "reference": other}
+    error = e.at(productivity.break_even_error(judged.inputs, judged.reference.time_per_task_s))
+    made = Verdict(
+        finding_text(change, low, high, words), _trade_why(judged), _error_threshold(error, e.at(judged.inputs.error_rate)), "",
+        change, low, high, judged.p_faster, judged.change_without_escapes, error, np.nan,
+        tuple(swing.driver for swing in judged.swings[:HANGS_ON]),
+        tuple(swing.driver for swing in judged.swings if swing.driver not in DRIVER_LABELS)[:HANGS_ON],
+    )  # fmt: skip
+    escapes = _escapes_text(made.change_without_escapes, words) if float(scenario.escape_factor) else ""
+    parts = (_worlds_text(judged.p_faster, np.nan, words), _hangs_text(made), escapes)
+    return replace(
+        made,
+        finding=" ".join(part for part in (made.finding, undecided_text(made)) if part),
+        caveat=" ".join(part for part in parts if part),
+    )
+
+
+def trade_name(trade: Trade) -> str:
+    """A trade as the subject of a sentence."""
+    words = {"k": fmt.ratio(float(trade.speed_up)), "points": fmt.points(float(trade.points)).lstrip("+"), "factor": fmt.ratio(float(trade.factor))}
+    if trade.points:
+        return _("an option with {k} less waiting and {points} more error").format(**words)
+    return _("an option with {k} less waiting and {factor} the errors").format(**words)
+
+
+def _trade_why(judged: Judged) -> str:
+    e = judged.evaluation
+    words = {
+        "waiting": fmt.duration(e.at(judged.reference.waiting_s) - e.at(judged.task.waiting_s)),
+        "correcting": fmt.duration(e.at(judged.task.correction_time_s) - e.at(judged.reference.correction_time_s)),
+        "now": fmt.share(e.at(judged.inputs.error_rate)),
+        "other": fmt.share(e.at(e.reference.error_rate)),
+    }
+    return _("Waiting shrinks by {waiting}, correcting grows by {correcting} ({now} wrong instead of {other}).").format(**words)
+
+
+def _without_verdict(e: Evaluation, name: str, other: str) -> Verdict:
+    side, who = (e.now, name) if not np.isfinite(e.at(e.now.task.time_per_task_s)) else (e.reference, other)
+    finding = _("No verdict: {option} cannot be evaluated ({reason}).")
+    reason = e.reason(side)
+    if side is e.reference:
+        finding = _("No verdict: the reference {option} has no speed to compare with ({reason}); compare with another.")
+        reason = reason.partition(";")[0]
+    return Verdict(finding.format(option=who, reason=reason), "", "", "", *(np.nan,) * 7, hangs_on=(), marked=())
+
+
+def finding_text(change: float, low: float, high: float, words: dict[str, str]) -> str:
+    """Which takes less time, by how much and with what band; words: task, option, reference."""
+    band = band_text(low, high)
+    words = words | {"x": fmt.signed_share(abs(change)).lstrip("+"), "band": f" ({band})" if band else ""}
+    if abs(change) < SAME_WITHIN:
+        text = _("For {task}, {option} takes the same developer time per accepted task as {reference}{band}.")
+    elif change < 0:
+        text = _("For {task}, {option} takes {x} less developer time per accepted task than {reference}{band}.")
+    else:
+        text = _("For {task}, {option} takes {x} more developer time per accepted task than {reference}{band}.")
+    return text.format(**words)
+
+
+def band_text(low: float, high: float) -> str:
+    """The 90 % band of a change; empty where there is none."""
+    if not low < high:
+        return ""
+    ends = {"low": fmt.signed_share(low), "high": fmt.signed_share(high)}
+    return _("90 %: {low} to {high}").format(**ends)
+
+
+def undecided_text(verdict: Verdict) -> str:
+    """That the evidence does not decide, and what it hangs on; empty where it does."""
+    if verdict.decided or not verdict.low < verdict.high or not verdict.hangs_on:
+        return ""
+    return _("The evidence does not decide; it hangs on {driver}.").format(driver=driver_text(verdict.hangs_on[0]))
+
+
+def driver_text(driver: str) -> str:
+    """A driver inside a sentence."""
+    label = driver_label(driver)
+    return label if label.split(" ")[0].isupper() else label[:1].lower() + label[1:]
+
+
+def _caveat(verdict: Verdict, words: dict[str, str], without: float, e: Evaluation) -> str:
+    """How sure the verdict is, what it hangs on, and what is left of it if escaped errors cost nothing."""
+    sure = _worlds_text(e.at(e.spread.p_faster), e.at(e.spread.p_cheaper), words)
+    escapes = _escapes_text(without, words) if float(e.scenario.escape_factor) else ""
+    return " ".join(part for part in (_speed_caveat(e), sure, _hangs_text(verdict), escapes) if part)
+
+
+def _hangs_text(verdict: Verdict) -> str:
+    drivers = ", ".join(driver_text(driver) for driver in verdict.hangs_on)
+    return _("It hangs most on: {drivers}.").format(drivers=drivers) if drivers else ""
+
+
+def _escapes_text(without: float, words: dict[str, str]) -> str:
+    words = words | {"x": fmt.signed_share(abs(without)).lstrip("+")}
     if abs(without) < SAME_WITHIN:
         escapes = _("If errors that escape review cost nothing, {option} and {reference} tie.")
     elif without < 0:
         escapes = _("If errors that escape review cost nothing, {option} takes {x} less.")
     else:
         escapes = _("If errors that escape review cost nothing, {option} still takes {x} more.")
-    return " ".join(part for part in (_speed_caveat(e), sure, escapes.format(**words)) if part)
+    text = escapes.format(**words)
+    return text[:1].upper() + text[1:]
 
 
-def swings(scenario: Scenario, catalog: Catalog) -> Scenario:
-    """The scenario with each assumption in turn at the low and the high end of its range, all others as they are."""
-    ranged = _ranged(catalog)
-    swung = {}
-    for position, f in enumerate(ranged):
-        values = np.full((len(ranged), 2), float(getattr(scenario, f.name)))
-        values[position] = f.low, f.high
-        swung[f.name] = values.ravel()
-    return replace(scenario, **swung)
+def _worlds_text(faster: float, cheaper: float, words: dict[str, str]) -> str:
+    """In how many plausible worlds the option is faster, and cheaper where prices are known."""
+    if not np.isfinite(faster):
+        return ""
+    words = words | {"faster": fmt.share(_round(faster)), "cheaper": fmt.share(_round(cheaper))}
+    if np.isfinite(cheaper):
+        return _("It saves time in {faster} of plausible worlds, and money, developer time included, in {cheaper}.").format(**words)
+    return _("It saves time in {faster} of plausible worlds.").format(**words)
 
 
-def hangs_on(swung: Evaluation) -> tuple[str, ...]:
-    """The three assumptions that move the difference in time most, from the evaluation of `swings`."""
-    ranged = _ranged(swung.catalog)
-    change = np.broadcast_to(swung.time_change, 2 * len(ranged)).reshape(len(ranged), 2)
-    moved = np.nan_to_num(np.ptp(change, axis=1))
-    return tuple(ranged[i].name for i in np.argsort(-moved, kind="stable")[:3])
-
-
-def _ranged(catalog: Catalog) -> list[Field]:
-    return [
-        f
-        for f in all_fields(catalog).values()
-        if f.group in _HANGING_GROUPS
-        and f.kind != "choice"
-        and np.isfinite(f.low)
-        and f.name not in _NOT_IN_THE_DIFFERENCE
-    ]
-
-
-_HANGING_GROUPS = ("table", "task", "people", "error")
-# They move both sides' value, not the difference in time; the gap only acts at acceptance level; batch and distillation
-# are what the user chooses, not what the verdict assumes.
-_NOT_IN_THE_DIFFERENCE = (
-    "wage_usd_per_h",
-    "baseline_s",
-    "baseline_error",
-    "acceptance_gap",
-    "batch_size",
-    "distillation",
-)
+def _round(share: float) -> float:
+    """Whole percents: draws are too few for more; only all worlds are 100 %, only none 0 %."""
+    return share if share in (0.0, 1.0) or not np.isfinite(share) else min(max(round(share, 2), 0.01), 0.99)
 
 
 def _thresholds(e: Evaluation) -> tuple[float, float]:
@@ -168,25 +242,28 @@ def _why(e: Evaluation, change: float) -> str:
         return ""
     correcting = e.at(e.now.task.correction_time_s) - e.at(e.reference.task.correction_time_s)
     waiting = e.at(e.reference.task.waiting_s) - e.at(e.now.task.waiting_s)
+    escaped = e.at(e.now.task.escaped_s) - e.at(e.reference.task.escaped_s)
     published = _speeds_published(e)
     words = {
         "writes": _("It writes") if published == 2 else _("By the model it writes"),
         "speed": fmt.ratio(speed),
         "correcting": fmt.duration(abs(correcting)),
         "waiting": fmt.duration(waiting),
-        "escaped": fmt.duration(e.at(e.now.task.escaped_s) - e.at(e.reference.task.escaped_s)),
+        "escaped": fmt.duration(escaped),
     }
     if waiting <= 0:
-        return _("{writes} {speed} as fast, but time lost to waiting does not shrink.").format(**words)
+        return _("{writes} {speed} as fast, but waiting does not shrink.").format(**words)
     if correcting > waiting and change > SAME_WITHIN:
         return _(
-            "{writes} {speed} as fast, but time lost to waiting shrinks by only {waiting} and correcting errors grows by {correcting}, {escaped} of it errors that escape review."
+            "{writes} {speed} as fast, but waiting shrinks by only {waiting} and correcting grows by {correcting}, {escaped} of it escaped errors."
         ).format(**words)
+    if correcting > 1.0 and escaped < 1.0:
+        return _("{writes} {speed} as fast: waiting shrinks by {waiting}, correcting grows by {correcting}.").format(**words)
     if correcting > 1.0:
         return _(
-            "{writes} {speed} as fast: time lost to waiting shrinks by {waiting}, correcting errors grows by {correcting}, {escaped} of it errors that escape review."
+            "{writes} {speed} as fast: waiting shrinks by {waiting}, correcting grows by {correcting}, {escaped} of it escaped errors."
         ).format(**words)
-    return _("{writes} {speed} as fast, and time lost to waiting shrinks by {waiting}.").format(**words)
+    return _("{writes} {speed} as fast, and waiting shrinks by {waiting}.").format(**words)
 
 
 def _speeds_published(e: Evaluation) -> int:
@@ -216,15 +293,7 @@ def _threshold_text(e: Evaluation, error: float, wage: float) -> str:
     parts = []
     now, other = e.at(e.now.error_rate), e.at(e.reference.error_rate)
     if now != other:
-        if np.isnan(error):
-            parts.append(_("It would not save time at any error rate."))
-        elif error >= 1.0:
-            parts.append(_("It saves time at any error rate."))
-        else:
-            words = {"error": fmt.share(error), "now": fmt.share(now)}
-            parts.append(
-                _("It saves time when fewer than {error} of its outputs are wrong (now {now}).").format(**words)
-            )
+        parts.append(_error_threshold(error, now))
     if np.isfinite(wage):
         words = {
             "multiple": fmt.ratio(e.at(e.cost_multiplier)),
@@ -244,6 +313,15 @@ def _threshold_text(e: Evaluation, error: float, wage: float) -> str:
     return " ".join(parts)
 
 
+def _error_threshold(error: float, now: float) -> str:
+    if np.isnan(error):
+        return _("It would not save time at any error rate.")
+    if error >= 1.0:
+        return _("It saves time at any error rate.")
+    words = {"error": fmt.share(error), "now": fmt.share(now)}
+    return _("It saves time when fewer than {error} of its outputs are wrong (now {now}).").format(**words)
+
+
 def short(evaluation: Evaluation) -> str:
     """One short sentence on a pair, for the second pair of the Overview."""
     e = evaluation
@@ -252,11 +330,12 @@ def short(evaluation: Evaluation) -> str:
         return ""
     name = option_name(e)
     other = str(e.catalog.presets.at[str(e.scenario.reference), "label"])
-    words = {"option": name, "reference": other, "x": fmt.signed_share(abs(change)).lstrip("+")}
+    band = band_text(*(e.at(end) for end in e.spread.band("time_change", 90)))
+    words = {"option": name, "reference": other, "x": fmt.signed_share(abs(change)).lstrip("+"), "band": f" ({band})" if band else ""}
     if abs(change) < SAME_WITHIN:
-        first = _("{option} takes as long as {reference}.").format(**words)
+        first = _("{option} takes as long as {reference}{band}.").format(**words)
     elif change < 0:
-        first = _("{option} takes {x} less time than {reference}.").format(**words)
+        first = _("{option} takes {x} less time than {reference}{band}.").format(**words)
     else:
-        first = _("{option} takes {x} more time than {reference}.").format(**words)
+        first = _("{option} takes {x} more time than {reference}{band}.").format(**words)
     return " ".join(part for part in (first, _threshold_text(e, *_thresholds(e))) if part)

@@ -10,6 +10,7 @@ from fastmode.charts.theme import Axis, Box, text_width_px
 
 _BACKING = 0.9  # opacity of the ground behind a text: what runs under it stays visible, but not through the letters
 _GAP_PX = 4.0  # between two texts side by side
+AWAY = (10, 26, 42)  # px from a point to its label, nearest first
 _STEP_PX = 4.0  # between two of the points that stand for a curve when a text looks for its place
 
 
@@ -128,3 +129,42 @@ def reason_places(
     places = [(0, across)] if long + 8 <= right - left else []
     places += [(-90, upright)] if line <= right - left else []
     return [*places, (0, beside)]
+
+
+def place_near(
+    pen: Writer,
+    at: tuple[float, float],
+    marks: Sequence[tuple[float, float]],
+    text: str,
+    rings: Sequence[float] = AWAY,
+    must: bool = False,
+) -> Box | None:
+    """The nearest clear place beside a point that is nearer to it than to any other mark; with `must`, some place in any case."""
+    others = [mark for mark in marks if np.isfinite(mark).all()]
+    boxes = []
+    for away in rings:
+        ring = around(at, text, pen.size, away, bold=True)
+        boxes += ring
+        if box := clear_place(pen, _nearer(ring, at, others)):
+            return box
+    return pen.best(boxes, must=True) if must else None
+
+
+def _nearer(boxes: list[Box], at: tuple[float, float], others: Sequence[tuple[float, float]]) -> list[Box]:
+    """The boxes that none of the other points is nearer to than `at` (nearest_to for many points)."""
+    left, right, bottom, top = np.array([(box.left, box.right, box.bottom, box.top) for box in boxes]).T[..., None]
+    x, y = np.array([at, *others]).T
+    across = np.maximum(np.maximum(left - x, x - right), 0.0)
+    away = np.hypot(across, np.maximum(np.maximum(bottom - y, y - top), 0.0))
+    return [box for box, own, rest in zip(boxes, away[:, 0], away.min(axis=1), strict=True) if own <= rest]
+
+
+def clear(pen: Writer, box: Box) -> bool:
+    """True where a text would lie in the panel and cover no other text and no mark; it may hide a piece of a line."""
+    inside = box.left >= 0 and box.right <= pen.width and box.bottom >= 0 and box.top <= pen.height
+    return inside and not any(box.overlaps(other) for other in pen.taken)
+
+
+def clear_place(pen: Writer, boxes: list[Box]) -> Box | None:
+    """The best of the clear places, None where there is none."""
+    return pen.best([box for box in boxes if clear(pen, box)], must=True)

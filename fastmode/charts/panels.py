@@ -31,10 +31,12 @@ def panels(along: Sweep, now: Evaluation, points: Evaluation | None) -> list[Pan
     def curve(array: np.ndarray) -> np.ndarray:
         return np.broadcast_to(np.asarray(array, float), n)
 
-    bands = {level: e.bands(level) for level in LEVELS}
+    bands = {level: along.bands(level) for level in LEVELS}
 
-    def edges(outcome: str) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-        return {f"band{level}": tuple(curve(end) for end in bands[level][outcome]) for level in LEVELS}
+    def edges(outcome: str, scale: float = 1.0, where: np.ndarray | bool = True) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+        return {
+            f"band{level}": tuple(np.where(where, scale * curve(end), np.nan) for end in bands[level][outcome]) for level in LEVELS
+        }
 
     speed, speed_edges = curve(e.now.tokens_per_s), edges("tokens_per_s_per_user")
     error = 100.0 * curve(e.now.error_rate)
@@ -43,8 +45,11 @@ def panels(along: Sweep, now: Evaluation, points: Evaluation | None) -> list[Pan
     shown = np.isfinite(speed)
     why = "" if along.spans else now.reason(now.now)  # a hatched span already says why
     productivity_now = now.at(now.now.task.net_productivity)
+    productivity_edges = edges("net_productivity")
     highest = np.nanmax(
-        np.concatenate([productivity[shown], [1.0, productivity_now, now.at(now.reference.task.net_productivity)]])
+        np.concatenate(
+            [productivity[shown], productivity_edges["band90"][1][shown], [1.0, productivity_now, now.at(now.reference.task.net_productivity)]]
+        )
     )
     return [
         Panel(
@@ -55,12 +60,12 @@ def panels(along: Sweep, now: Evaluation, points: Evaluation | None) -> list[Pan
         _cost_panel(e, now, curve, marks, bool(along.spans), edges("cost_multiplier")),
         Panel(
             "error_rate", _("Error rate"), "%", np.where(shown, error, np.nan), 100.0 * now.at(now.now.error_rate),
-            100.0 * now.at(now.reference.error_rate), marks("error_rate"), (0.0, 100.0),
+            100.0 * now.at(now.reference.error_rate), marks("error_rate"), (0.0, 100.0), **edges("error_rate", 100.0, shown),
         ),
         Panel(
             "net_productivity", _("Net productivity"), "x", productivity, productivity_now, now.at(now.reference.task.net_productivity),
             marks("net_productivity"), (0.0, next((end for end in _PRODUCTIVITY_ENDS if end >= highest * 1.05), float(highest) * 1.2)),
-            baseline=1.0, baseline_label=_("same as without AI"), missing=why,
+            baseline=1.0, baseline_label=_("same as without AI"), missing=why, **productivity_edges,
         ),
     ]  # fmt: skip
 

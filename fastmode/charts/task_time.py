@@ -19,11 +19,17 @@ _MARGIN = {"r": 128, "t": 34, "b": 46}
 _HEAD_PX = (180, 320)  # the room for names at the left: least, most
 _MARGIN_NARROW = {"l": 8, "r": 8, "t": 42, "b": 42}
 _HIDE_ALL = 1000  # a minimum text size no bar can hold
+_WIDE_WIDTH = 760  # px the texts behind the bars are wrapped for: the least width of the wide layout
+_WHISKER_AT = 0.36  # below the middle of a bar, of its height: clear of the figures in it
+_WHISKER_CAP_PX = 4
 
 
 @dataclass(frozen=True)
 class TaskBar:
-    """One option. parts: seconds by the keys of theme.SLICES, sum total_s. change_text: against its reference."""
+    """One option. parts: seconds by the keys of theme.SLICES, sum total_s. change_text: against its reference.
+
+    low_s, high_s: 90 % band of total_s, NaN where there is none.
+    """
 
     label: str
     speed_text: str
@@ -36,6 +42,11 @@ class TaskBar:
     reason: str = ""
     change_text: str = ""
     change_better: bool | None = None
+    low_s: float = np.nan
+    high_s: float = np.nan
+
+    def has_band(self) -> bool:
+        return self.available and bool(np.isfinite(self.low_s) and np.isfinite(self.high_s))
 
 
 def task_time_figure(
@@ -44,7 +55,9 @@ def task_time_figure(
     """Stacked horizontal bars in the order given, a gap where `group` changes, and the layout override for phones.
 
     x runs from 0 to `x_max_s`, whatever the bars do; a longer bar is cut at the edge, its total still written.
-    A row that is not available has no bar but its reason. scale: size of type (1.3 in a meeting).
+    A row that is not available has no bar but its reason; one with a band has a whisker from low_s to high_s.
+    What does not fit of a long change_text is left out from its "(" on.
+    scale: size of type (1.3 in a meeting).
     ValueError if a row's parts have other keys than theme.SLICES or do not sum to its total within 0.1 %.
     """
     for row in rows:
@@ -54,6 +67,8 @@ def task_time_figure(
     x_max = x_max_s / 60.0
     layout, narrow = _layouts(rows, positions, colors, x_max, scale)
     data = [_trace(key, rows, positions, colors, scale) for key in theme.SLICES]
+    if any(row.has_band() for row in rows):
+        data.append(_whiskers(rows, positions, colors))
     return theme.figure(data, layout), narrow
 
 
@@ -103,6 +118,27 @@ def _trace(key: str, rows: Sequence[TaskBar], positions: np.ndarray, colors: the
     }
 
 
+def _whiskers(rows: Sequence[TaskBar], positions: np.ndarray, colors: theme.Palette) -> dict:
+    """One trace for all rows. Each end has its own cap, so that an end beyond the axis, which is cut, has none."""
+    banded = [(row, y) for row, y in zip(rows, positions, strict=True) if row.has_band()]
+    ends = np.array([(row.low_s, row.high_s) for row, _y in banded]) / 60.0
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "meta": "band",
+        "x": np.column_stack([ends, np.full(len(ends), np.nan)]).ravel(),
+        "y": np.repeat([y + _WHISKER_AT * _BAR for _row, y in banded], 3),
+        "line": {"color": colors.text, "width": 1.5},
+        "marker": {"symbol": "line-ns", "size": 2 * _WHISKER_CAP_PX, "line": {"color": colors.text, "width": 1.5}},
+        "hovertext": np.repeat([_band_text(row) for row, _y in banded], 3),
+        "hovertemplate": "%{hovertext}<extra></extra>",
+    }
+
+
+def _band_text(row: TaskBar) -> str:
+    return _("{label}, 90 %: {low} to {high}").format(label=row.label, low=minutes(row.low_s), high=minutes(row.high_s))
+
+
 def _inside(seconds: float) -> str:
     """Minutes for the inside of a slice, one decimal below ten: "2.0", "18"; nothing for an empty slice."""
     if not seconds > 0:
@@ -118,7 +154,7 @@ def _layouts(
     axis = {
         "range": [0.0, x_max],
         "dtick": _tick_step(x_max, 8),
-        "title": {"text": _("minutes of a developer's time per accepted task"), "standoff": 8},
+        "title": {"text": _banded(_("minutes of a developer's time per accepted task"), rows), "standoff": 8},
         "gridcolor": colors.grid,
         "zeroline": True,
         "zerolinecolor": colors.axis,
@@ -150,7 +186,7 @@ def _layouts(
         "margin": _MARGIN_NARROW,
         "xaxis": {
             "dtick": _tick_step(x_max, 5),
-            "title": {"text": _("minutes per accepted task"), "font": {"size": theme.SMALL_SIZE}},
+            "title": {"text": _banded(_("minutes per accepted task"), rows), "font": {"size": theme.SMALL_SIZE}},
             "tickfont": {"size": theme.SMALL_SIZE},
         },
         "yaxis": {"range": [last + 0.42, -0.85]},
@@ -159,6 +195,11 @@ def _layouts(
         + [note for row, y in zip(rows, positions, strict=True) for note in _notes_narrow(row, y, colors, x_max)],
     }
     return wide, narrow
+
+
+def _banded(title: str, rows: Sequence[TaskBar]) -> str:
+    """The axis title, which also says what the whiskers are where there are any."""
+    return f"{title}; {_('whisker: 90 %')}" if any(row.has_band() for row in rows) else title
 
 
 def _head_room(rows: Sequence[TaskBar]) -> float:
@@ -212,9 +253,15 @@ def _total(row: TaskBar) -> str:
     return f"<b>{minutes(row.total_s)}</b>"
 
 
-def _change(row: TaskBar, colors: theme.Palette) -> str:
+def _change(row: TaskBar, text: str, colors: theme.Palette) -> str:
     tone = {True: colors.better, False: colors.worse, None: colors.muted}[row.change_better]
-    return f'<span style="color:{tone}"><b>{row.change_text}</b></span>' if row.change_text else ""
+    return f'<span style="color:{tone}"><b>{text}</b></span>' if text else ""
+
+
+def _end(row: TaskBar, x_max: float) -> float:
+    """Minutes where the bar, or its whisker, ends on the axis."""
+    longest = max(row.total_s, row.high_s) if row.has_band() else row.total_s
+    return min(longest / 60.0, x_max)
 
 
 def _notes_wide(
@@ -227,22 +274,37 @@ def _notes_wide(
     if not row.available:
         muted = {"font": {"color": colors.muted, "size": size}}
         return [*notes, _note(row.reason, size, x=0, y=y, xanchor="left", xshift=6, name="reason") | muted]
-    x = min(row.total_s / 60.0, x_max)
-    text = " ".join(part for part in (_total(row), _change(row, colors)) if part)
-    return [*notes, _note(text, size, x=x, y=y, xanchor="left", xshift=5, name="total")]
+    x = _end(row, x_max)
+    room = (_WIDE_WIDTH - margin["l"] - margin["r"]) * (1.0 - x / x_max) + margin["r"] - 8
+    lines = [" ".join(part for part in line if part) for line in _wrapped(row, room, size, colors)]
+    return [*notes, _note("<br>".join(lines), size, x=x, y=y, xanchor="left", xshift=5, align="left", name="total")]
+
+
+def _wrapped(row: TaskBar, room: float, size: float, colors: theme.Palette) -> list[tuple[str, ...]]:
+    """Lines of total and change that fit `room` px, as parts of a line: two at most, the change cut at its "(" if need be."""
+    total, (head, bracket, tail) = minutes(row.total_s), row.change_text.partition(" (")
+    ways = [[(total, row.change_text)], [(total,), (row.change_text,)]]
+    if bracket:
+        ways += [[(total, head), (f"({tail}",)], [(total, head)], [(total,), (head,)]]
+    fits = (way for way in ways if all(theme.text_width_px(" ".join(line), size, bold=True) <= room for line in way))
+    shown = {total: _total(row)}
+    return [tuple(shown.get(part) or _change(row, part, colors) for part in line) for line in next(fits, ways[-1])]
 
 
 def _notes_narrow(row: TaskBar, y: float, colors: theme.Palette, x_max: float) -> list[dict]:
     size = theme.SMALL_SIZE + 1
     width = theme.NARROWEST_PX - _MARGIN_NARROW["l"] - _MARGIN_NARROW["r"]
     above = {"xref": "paper", "y": y - _BAR / 2, "yanchor": "bottom", "borderpad": 0}
-    end = min(row.total_s / 60.0, x_max) if row.available else 0.0
-    behind = theme.text_width_px(row.change_text, size, bold=True) + 8 < width * (1.0 - end / x_max)
+    end = _end(row, x_max) if row.available else 0.0
+    total = number(row.total_s / 60.0) if row.available else ""
     # The change stands behind the bar, or before the total where the bar leaves no room for it.
-    before = f"{row.change_text} " if row.change_text and not behind else ""
+    for change_text in (row.change_text, row.change_text.partition(" (")[0]):
+        behind = theme.text_width_px(change_text, size, bold=True) + 8 < width * (1.0 - end / x_max)
+        before = f"{change_text} " if change_text and not behind else ""
+        if _line_px(row.label, "", before + total, size) < width:
+            break
     # Name, speed and price share a line with the total (its unit is the axis's): where they do not all fit, the price
     # gives way, then the speed.
-    total = number(row.total_s / 60.0) if row.available else ""
     details = (_head(row), row.speed_text)
     detail = next((text for text in details if _line_px(row.label, text, before + total, size) < width), "")
     head = f'{_name(row, colors)} <span style="color:{colors.muted};font-size:0.93em">{detail}</span>'
@@ -250,7 +312,7 @@ def _notes_narrow(row: TaskBar, y: float, colors: theme.Palette, x_max: float) -
     if not row.available:
         muted = {"font": {"color": colors.muted, "size": size}}
         return [*notes, _note(row.reason, size, x=0, y=y, xanchor="left", name="reason") | muted]
-    change = _change(row, colors)
+    change = _change(row, change_text, colors)
     total = f"{change} <b>{total}</b>" if before else f"<b>{total}</b>"
     notes.append(_note(total, size, x=1, xanchor="right", name="total", **above))
     if change and behind:

@@ -19,6 +19,11 @@ says so. What the rules mean by agreement:
   it agrees, else "partly supported"; the basis names the constant's range, and says so where the model cannot come out otherwise;
 * a cause ("is what makes it fifteen times faster") is judged by changing that alone in the model: "partly
   supported" while it explains more than ROUNDING but less than the claimed figure;
+* what the model assumes (the same weights make the same errors) is no evidence: such a claim rests on measured rows, or on a
+  proof read at its source;
+* an odds ratio of errors measured on one benchmark is carried over to others with the spread between benchmarks of its task family;
+  a direction holds where the whole 90 % band lies on one side of 1, else the band does not decide;
+* that an option saves time or money in a task is decided where it does so in at least 95 or in at most 5 of 100 plausible worlds;
 * a forecast is judged by what is in the catalogue today, and its basis says so.
 """
 
@@ -29,7 +34,7 @@ from collections.abc import Callable
 import pandas as pd
 
 from fastmode.catalog import Catalog, load
-from fastmode.claims import batches, chips, energy, offers, pipelines, wafers
+from fastmode.claims import batches, chips, energy, offers, people, pipelines, wafers
 from fastmode.claims.found import (
     CODEX,
     CONTRADICTED,
@@ -57,6 +62,7 @@ VERDICTS: dict[str, Callable[[Facts], Finding]] = {
     "C01": offers.up_to,
     "C02": offers.two_speeds,
     "C03": offers.price_ratio,
+    "C04": people.same_quality,
     "C06": batches.price_of_speed,
     "C07": batches.memory_bound,
     "C08": batches.prompt_upload,
@@ -65,6 +71,8 @@ VERDICTS: dict[str, Callable[[Facts], Finding]] = {
     "C15": offers.spark_speed,
     "C16": offers.speed_ratio(CODEX),
     "C17": offers.speed_ratio(FAST),
+    "C18": people.smaller_model,
+    "C19": people.tool_calls,
     "C21": chips.areas,
     "C22": chips.wafer_memory,
     "C23": chips.gpu_sram,
@@ -81,14 +89,17 @@ VERDICTS: dict[str, Callable[[Facts], Finding]] = {
     "C37": pipelines.interconnect,
     "C43": chips.newer_gpu,
     "C44": batches.speculation,
+    "C45": people.exact_speculation,
     "C46": batches.plain_batching,
     "C51": chips.megawatts,
     "C52": energy.dedicated,
     "C54": chips.memory_tiers,
     "C55": chips.external_memory,
+    "C64": people.tuned_models,
     "C68": offers.correcting,
     "C69": offers.founding_trade,
     "C77": wafers.fitting,
+    "C79": people.by_task,
 }
 
 

@@ -12,8 +12,11 @@ from fastmode.cards import BENCHMARKS, Card, outside_range
 from fastmode.evaluate import Evaluation
 from fastmode.i18n import _
 from fastmode.productivity import TIME_PARTS
+from fastmode.ranges import ranges
 from fastmode.serving import PRECISIONS, precision_code
 from fastmode.serving.evidence import HBM, KINDS
+from fastmode.uncertainty import BENCHMARK, DRAWS, SIZE
+from fastmode.verdict import driver_text
 
 
 def basis(card: Card, evaluation: Evaluation) -> None:
@@ -195,6 +198,12 @@ def _error(e: Evaluation) -> list[str]:
                 rule=_(quality.WHICH_TEXT[str(slope.which)]), **words
             )
         )
+    if e.at(e.now.quantisation_loss) > 0:
+        lines.append(_("quantisation: {loss} of the successes lost against the preset's own precision").format(loss=fmt.share(e.at(e.now.quantisation_loss))))
+    if float(s.length_exponent) and float(s.task_scale) != 1.0:
+        lines.append(
+            _("longer tasks: success ^ (length {length} ^ exponent {exponent})").format(length=_n(float(s.task_scale)), exponent=_n(float(s.length_exponent)))
+        )
     if row["benchmark"]:
         scores = e.catalog.endpoints[row["benchmark"]]
         date, url, note = _endpoint(e, str(s.preset))
@@ -209,6 +218,30 @@ def _error(e: Evaluation) -> list[str]:
             )
         )
     lines.append(_("batch, hardware and exact speculation do not change the error"))
+    return lines + _error_spread(e)
+
+
+def _error_spread(e: Evaluation) -> list[str]:
+    """What the band of the error is made of."""
+    s, drivers = e.scenario, e.spread.worlds.drivers
+    lines = []
+    if "error" in drivers:
+        known = ranges(s, e.catalog)["error"]
+        lines.append(_("band: the reference's error from {low} to {high}").format(low=fmt.share(known.low), high=fmt.share(known.high)))
+    if BENCHMARK in drivers:
+        rests = quality.transfer(e.catalog, str(s.task_family))
+        lines.append(
+            _("band: a benchmark's odds ratio differs from another's by {sd} logits (standard deviation, {rows} scores of {pairs} pairs)").format(
+                sd=_n(quality.carry_sd(e.catalog, str(s.task_family))), rows=rests.rows, pairs=rests.pairs
+            )
+        )
+    if SIZE in drivers:
+        residual = quality.size_residual(e.catalog, str(s.task_family))
+        lines.append(
+            _("band: one smaller model lies around the curve by {below} logits below and {above} above (standard deviations)").format(
+                below=_n(residual.below), above=_n(residual.above)
+            )
+        )
     return lines
 
 
@@ -227,4 +260,17 @@ def _productivity(e: Evaluation) -> list[str]:
         _("retries {retries}, fixed by hand {manual}, escaped {escaped} per task").format(retries=_n(e.at(task.retries)), manual=_n(e.at(task.p_manual)), escaped=_n(e.at(task.p_escaped))),
         _("net productivity = time without AI / time = {value}").format(value=_n(e.at(task.net_productivity))),
         _("reference: {time} s per accepted task, wait {wait} s").format(time=_n(e.at(ref.time_per_task_s)), wait=_n(e.at(ref.wait_s))),
+        *_worlds(e),
     ]  # fmt: skip
+
+
+def _worlds(e: Evaluation) -> list[str]:
+    """What the bands and chances rest on."""
+    drawn = e.spread.worlds.drivers
+    if not drawn or not np.isfinite(e.at(e.time_change)):
+        return []
+    words = {"n": fmt.number(DRAWS), "drivers": ", ".join(driver_text(driver) for driver in drawn)}
+    return [
+        _("band and chances: {n} worlds, the same for option and reference; drawn in each: {drivers}").format(**words),
+        _("what you have set yourself is a point; ranges: data/assumptions.csv, data/profile_values.csv"),
+    ]

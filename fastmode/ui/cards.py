@@ -1,4 +1,4 @@
-"""Draws the verdict and the four cards."""
+"""Draws the verdict, the four cards, and findings and notes of the tabs."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ def card_html(card: Card, theme: Mode) -> str:
     )
 
 
-def draw_verdict(verdict: Verdict, evaluation: Evaluation, second: str = "") -> None:
+def draw_verdict(verdict: Verdict, evaluation: Evaluation, second: str = "", with_caveat: bool = True) -> None:
     """The verdict as the first thing on a page, with the caveat under it; a way out where there is no verdict."""
     rest = " ".join(part for part in (verdict.why, verdict.threshold) if part)
-    paragraphs = [("fm-second", second), ("fm-note", verdict.caveat)]
+    paragraphs = [("fm-second", second), ("fm-note", verdict.caveat if with_caveat else "")]
     st.html(
         f'<div data-verdict="1" aria-live="polite"><p class="fm-verdict" role="heading" aria-level="1">{_text(verdict.finding)} <span class="fm-why">{_text(rest)}</span></p>'
         + "".join(f'<p class="{style}">{_text(text)}</p>' for style, text in paragraphs if text)
@@ -72,6 +72,16 @@ def draw_verdict(verdict: Verdict, evaluation: Evaluation, second: str = "") -> 
         words = ", ".join(f"{declared[name].label} {declared[name].text(value)}" for name, value in change.items())
         label = _("Use the nearest setting that works: {words}").format(words=words)
         st.button(label, key="nearest", on_click=state.set_fields, args=(change,))
+
+
+def draw_heading(text: str) -> None:
+    """A finding as the first thing on a tab."""
+    st.html(f'<p class="fm-verdict" role="heading" aria-level="1">{_text(text)}</p>')
+
+
+def draw_note(text: str) -> None:
+    """Small print below a finding."""
+    st.html(f'<p class="fm-note">{_text(text)}</p>')
 
 
 def _text(text: str) -> str:

@@ -6,6 +6,7 @@ import streamlit as st
 
 from fastmode import scenario as scenarios
 from fastmode.i18n import N_, _
+from fastmode.ranges import own_ranges
 from fastmode.scenario import GROUPS, TABLE, TRAFFIC, Field, Scenario
 from fastmode.ui import state
 
@@ -82,6 +83,12 @@ def _head(now: Scenario, changed: set[str]) -> None:
         with st.popover(_("Share"), type="tertiary", key="share", help=_("A link to exactly this picture")):
             st.write(_("This link shows a colleague the same picture."))
             st.code(state.link(now), language=None, wrap_lines=True)
+        st.toggle(
+            _("Present"),
+            key=state.PRESENT,
+            bind="query-params",
+            help=_("Hides this sidebar and enlarges type, for a projector. It is part of the link."),
+        )
 
 
 def _group(
@@ -115,6 +122,10 @@ def _control(f: Field, now: Scenario, marked: tuple[str, ...]) -> None:
     common = {"key": f.key, "bind": "query-params", "help": _help(f), "disabled": idle}
     if f.kind == "choice":
         _choice(f, label, now, common)
+    elif f.kind == "text":
+        st.text_input(label, value=f.default, max_chars=2000, **common)
+        for wrong in own_ranges(st.session_state[f.key] or "", state.catalog())[1]:
+            st.caption(f":red[{wrong}]")
     elif f.kind == "scale":
         st.select_slider(label, f.grid, value=None if f.default is None else f.default, format_func=f.text, **common)
     elif f.kind == "whole":
@@ -127,7 +138,7 @@ def _control(f: Field, now: Scenario, marked: tuple[str, ...]) -> None:
 def _choice(f: Field, label: str, now: Scenario, common: dict) -> None:
     labels = dict(f.choices)
     options = list(labels)
-    on_change = {"preset": state.choose_preset, "task": state.choose_profile}.get(f.name)
+    on_change = {"preset": state.choose_preset, "task": state.choose_profile, "assumption_set": state.choose_set}.get(f.name)
     if f.name == "preset":
         shown = _group_shown(str(now.preset))
         options = [i for i in options if shown[i] or i in _always(f, now)]

@@ -1,9 +1,8 @@
-"""The Evidence page: verdicts on claims, predicted against measured, and the sources, as three tabs."""
+"""The Evidence page: verdicts on claims, predicted against measured, errors of smaller models, randomised trials and the sources, as tabs."""
 
 from __future__ import annotations
 
 from functools import lru_cache
-from html import escape
 from urllib.parse import urlencode, urljoin
 
 import pandas as pd
@@ -17,8 +16,8 @@ from fastmode.claims import claims_table
 from fastmode.i18n import N_, _, get_language, ngettext
 from fastmode.scenario import Scenario
 from fastmode.slo import batch_met
-from fastmode.ui import state
-from fastmode.ui.cards import mode
+from fastmode.ui import evidence_quality, evidence_trials, state
+from fastmode.ui.cards import draw_heading, draw_note, mode
 from fastmode.ui.chart import chart
 from fastmode.validation import FEW_ROWS, GROUPS, KEYS, QUANTITIES, View
 
@@ -44,7 +43,7 @@ _SELECTS = {
 def draw(scenario: Scenario) -> None:
     """Draw the page; only the open tab is computed."""
     tabs = st.tabs([_(title) for title in state.TABS], key="tab", bind="query-params")
-    for tab, body in zip(tabs, (_claims, _validation, _sources), strict=True):
+    for tab, body in zip(tabs, (_claims, _validation, evidence_quality.draw, evidence_trials.draw, _sources), strict=True):
         if tab.open:
             with tab:
                 body(scenario)
@@ -65,7 +64,7 @@ def _claims(_scenario: Scenario) -> None:
     table = _verdicts(get_language())
     counts = table["verdict"].value_counts()
     words = ", ".join(f"{n} {_(verdict)}" for verdict, n in counts.items())
-    _heading(_("{n} claims of the founding articles: {words}.").format(n=len(table), words=words))
+    draw_heading(_("{n} claims of the founding articles: {words}.").format(n=len(table), words=words))
     here = st.context.url or ""
     shown = pd.DataFrame(
         {
@@ -103,7 +102,7 @@ def _validation(scenario: Scenario) -> None:
     report = validation.report(view, state.catalog())
     with head:
         for line, is_first in _sentences(view, report):
-            _heading(line) if is_first else st.html(f'<p class="fm-note">{escape(line)}</p>')
+            draw_heading(line) if is_first else draw_note(line)
     points = validation.points(view, state.catalog())
     if points.empty:
         with st.container(border=True, key="evidence_empty"):
@@ -364,7 +363,7 @@ def _not_validated() -> None:
 
 def _sources(_scenario: Scenario) -> None:
     table = state.catalog().sources
-    _heading(ngettext("{n} cited address.", "{n} cited addresses.", len(table)).format(n=len(table)))
+    draw_heading(ngettext("{n} cited address.", "{n} cited addresses.", len(table)).format(n=len(table)))
     st.caption(" · ".join(f"{_(kind)} {n}" for kind, n in table["kind"].value_counts().items()))
     wanted = st.text_input(_("Find"), key="find", bind="query-params", max_chars=80, placeholder=_("publisher, title, address or kind"))  # fmt: skip
     texts = table[["publisher", "title", "url", "kind"]].agg(" ".join, axis=1).str.casefold()
@@ -382,10 +381,6 @@ def _sources(_scenario: Scenario) -> None:
 
 
 # --- shared -----------------------------------------------------------------------------------------------------------
-
-
-def _heading(text: str) -> None:
-    st.html(f'<p class="fm-verdict" role="heading" aria-level="1">{escape(text).replace(" %", "&nbsp;%")}</p>')
 
 
 def _command(name: str, params: dict[str, str], output: str = "") -> None:

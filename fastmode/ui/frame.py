@@ -18,6 +18,7 @@ from fastmode.ui.controls import sidebar
 PAGES = {
     "overview": ("pages/overview.py", N_("Overview"), N_("Decide")),
     "trade_offs": ("pages/trade_offs.py", N_("Trade-offs"), N_("Decide")),
+    "productivity": ("pages/productivity.py", N_("Productivity"), N_("Decide")),
     "evidence": ("pages/evidence.py", N_("Evidence"), N_("Check")),
 }
 HOME = "overview"
@@ -61,7 +62,8 @@ def through_app(name: str) -> None:
 def controls(page) -> None:
     """The sidebar, and one quiet line if the link could not be used as written."""
     one_entry_per_page()
-    sidebar(state.picture(state.start_values(), page.url_path or HOME).verdict.hangs_on)
+    _presentation()
+    sidebar(state.picture(state.start_values(), page.url_path or HOME).verdict.marked)
     notes = state.ignored()
     if notes:
         with st.container(key="link_notice"):
@@ -75,6 +77,18 @@ def controls(page) -> None:
                         "The link holds values this app does not know or cannot use. The default, or the nearest allowed value, stands in their place. Everything else of the link is as written."
                     )
                 )
+
+
+def _presentation() -> None:
+    """The presentation switch of the link: hides the sidebar and enlarges type; the way back is above the page."""
+    if not state.presenting():
+        return
+    st.html("<style>[data-testid='stSidebar'], [data-testid='stExpandSidebarButton'] { display: none; } html { font-size: 130%; }</style>")
+    st.button(_("Leave presentation"), key="leave_presentation", on_click=_leave, type="tertiary")
+
+
+def _leave() -> None:
+    st.session_state[state.PRESENT] = False
 
 
 def footer() -> None:

@@ -7,7 +7,6 @@ import pandas as pd
 import streamlit as st
 
 from fastmode import format as fmt
-from fastmode import scenario as scenarios
 from fastmode.charts.task_time import HEIGHT, HEIGHT_NARROW, TaskBar, task_time_figure
 from fastmode.charts.theme import SLICES, slice_label
 from fastmode.evaluate import Evaluation
@@ -16,8 +15,9 @@ from fastmode.productivity import TIME_PARTS
 from fastmode.scenario import Scenario
 from fastmode.sweep import FOUNDING
 from fastmode.ui import state
-from fastmode.ui.cards import draw_cards, draw_verdict, mode
+from fastmode.ui.cards import draw_cards, draw_note, draw_verdict, mode
 from fastmode.ui.chart import chart
+from fastmode.ui.mirror import mirror
 from fastmode.verdict import option_name, short
 
 MIRRORED = (
@@ -32,8 +32,10 @@ X_ENDS_MIN = (5, 10, 20, 40, 60, 90, 120, 180, 240, 360, 480, 720, 960, 1440, 28
 def draw(scenario: Scenario) -> None:
     """Draw the page for a scenario."""
     picture = state.picture(scenario, "overview")
-    draw_verdict(picture.verdict, picture.now, short(picture.second))
+    draw_verdict(picture.verdict, picture.now, short(picture.second), with_caveat=False)
     _picture(picture.founding, picture.now, picture.edited)
+    if picture.verdict.caveat:
+        draw_note(picture.verdict.caveat)
     _controls(picture.now)
     draw_cards(picture.now)
     _table(picture.founding)
@@ -44,9 +46,8 @@ def _picture(founding: Evaluation, now: Evaluation, edited: bool) -> None:
     mine = str(now.scenario.preset)
     if edited or mine not in FOUNDING:
         rows.append(_bar(now, 0, mine, option_name(now, edited)))
-    longest = max((row.total_s for row in rows if row.available), default=60.0)
-    end_s = 60.0 * next((m for m in X_ENDS_MIN if m * 60.0 >= longest * 1.02), X_ENDS_MIN[-1])
-    figure, narrow = task_time_figure(rows, mode(), end_s)
+    end_s = axis_end_s(max((np.fmax(row.total_s, row.high_s) for row in rows if row.available), default=60.0))
+    figure, narrow = task_time_figure(rows, mode(), end_s, scale=state.scale())
     extra = 44 * (len(rows) - len(FOUNDING))
     chart(
         figure,
@@ -59,9 +60,14 @@ def _picture(founding: Evaluation, now: Evaluation, edited: bool) -> None:
     error = fmt.share(founding.at(founding.reference.error_rate))
     st.caption(
         _(
-            "Each pair starts from the same assumed error of its standard model, {error}; vendors are not compared with each other."
+            "Each pair starts from the same assumed error of its standard model, {error}; vendors are not compared with each other. Whiskers: 90 % band of the difference from the pair's own standard model, seen from that model's bar."
         ).format(error=error)
     )
+
+
+def axis_end_s(longest_s: float) -> float:
+    """End of the time axis of bars up to `longest_s`, in seconds."""
+    return 60.0 * next((m for m in X_ENDS_MIN if m * 60.0 >= longest_s * 1.02), X_ENDS_MIN[-1])
 
 
 def _bar(e: Evaluation, index: int, preset: str, label: str = "") -> TaskBar:
@@ -70,7 +76,10 @@ def _bar(e: Evaluation, index: int, preset: str, label: str = "") -> TaskBar:
     total = e.at(task.time_per_task_s, index)
     multiplier = e.at(e.cost_multiplier, index)
     is_reference = preset == table["reference"]
+    low, high = change_ends_s(e, index)
     return TaskBar(
+        low_s=low,
+        high_s=high,
         label=label or str(table["label"]),
         speed_text=_speed_text(e, index),
         price_text=_price_text(e, multiplier),
@@ -85,6 +94,18 @@ def _bar(e: Evaluation, index: int, preset: str, label: str = "") -> TaskBar:
         else fmt.change(total, e.at(e.reference.task.time_per_task_s, index)),
         change_better=None if is_reference and not label else e.at(e.time_change, index) < 0,
     )
+
+
+def change_ends_s(e: Evaluation, index: int = 0) -> tuple[float, float]:
+    """Ends of the 90 % band of the change in time, at the reference's time; NaN where there is none.
+
+    The two bars of a pair share most of what nobody knows: the band of their difference is what can be compared.
+    """
+    low, high = (e.at(end, index) for end in e.spread.band("time_change", 90))
+    if not high - low > 1e-9:
+        return np.nan, np.nan
+    time = e.at(e.reference.task.time_per_task_s, index)
+    return time * (1.0 + low), time * (1.0 + high)
 
 
 def _speed_text(e: Evaluation, index: int) -> str:
@@ -108,25 +129,12 @@ def _alt(rows: list[TaskBar]) -> str:
 
 def _controls(evaluation: Evaluation) -> None:
     """Mirrors of two shared sliders, and three task profiles as buttons."""
-    declared = scenarios.all_fields()
     sliders = st.columns(2, vertical_alignment="bottom", gap="medium")
+    reference = str(state.catalog().presets.at[str(evaluation.scenario.reference), "label"])
+    wait = fmt.duration(evaluation.at(evaluation.reference.task.wait_s))
     for column, (name, label) in zip(sliders, MIRRORED, strict=True):
-        f = declared[name]
-        mirror = f"mirror_{f.key}"
-        st.session_state[mirror] = st.session_state[f.key]
         with column:
-            reference = str(state.catalog().presets.at[str(evaluation.scenario.reference), "label"])
-            wait = fmt.duration(evaluation.at(evaluation.reference.task.wait_s))
-            words = _(label).format(reference=reference, wait=wait)
-            st.select_slider(
-                words,
-                f.grid,
-                format_func=f.text,
-                key=mirror,
-                on_change=_from_mirror,
-                args=(mirror, f.key),
-                help=f.help,
-            )
+            mirror(name, _(label).format(reference=reference, wait=wait))
     profiles = state.catalog().profiles
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         st.markdown(_("The same for"), width="content")
@@ -139,10 +147,6 @@ def _controls(evaluation: Evaluation) -> None:
                 type="primary" if task == str(evaluation.scenario.task) else "secondary",
                 help=_(str(profiles.at[task, "summary"])),
             )
-
-
-def _from_mirror(mirror: str, key: str) -> None:
-    st.session_state[key] = st.session_state[mirror]
 
 
 def _table(e: Evaluation) -> None:

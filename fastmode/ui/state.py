@@ -22,15 +22,22 @@ from fastmode.catalog import Catalog, load
 from fastmode.i18n import N_, _
 from fastmode.link import Ignored
 from fastmode.picture import Picture
+from fastmode.quality_check import FAMILIES, FITS
+from fastmode.ranges import own_ranges, ranges_text
 from fastmode.scenario import Field, Scenario
 from fastmode.sweep import AXES, DEFAULT_AXIS
+from fastmode.trade import SCENARIO as SCENARIO_SUBJECT
+from fastmode.trade import SUBJECTS
 
 MAX_UNDO = 50
+SUBJECT, PRESENT = "j", "present"  # keys of the link: what the Productivity page judges, and the presentation switch
+# Choices of pages by key of the link: ids with the words that stand in the address, the default first.
+VIEW_WORDS = {SUBJECT: SUBJECTS, "qf": FAMILIES, "qi": FITS}
 # Session keys that belong to no widget.
 SCENARIO, IGNORED, HISTORY, EXPECTED, UNDOING = "scenario", "ignored", "history", "expected", "undoing"
 
 
-TABS = (N_("Claims"), N_("Validation"), N_("Sources"))  # of the Evidence page; the first one is open
+TABS = (N_("Claims"), N_("Validation"), N_("Quality"), N_("Field trials"), N_("Sources"))  # of the Evidence page; the first one is open
 
 
 def catalog() -> Catalog:
@@ -51,6 +58,10 @@ def make_link_canonical(page) -> None:
     st.session_state[EXPECTED] = scenario
     wanted = links.to_params(scenario)
     view = {key: values[-1] for key, values in raw.items() if key in links.VIEW_KEYS}
+    for key in VIEW_WORDS.keys() & view.keys():
+        word = _view_word(key, view.pop(key))
+        if word:
+            view[key] = word
     if view.keys() & set(validation.KEYS.values()):
         checked, unused = validation.from_query(view)
         ignored += [Ignored(*part) for part in unused]
@@ -88,6 +99,8 @@ def read_widgets() -> Scenario:
 def _clean(f: Field, value: Any) -> Any:
     if f.kind == "choice":
         return str(value)
+    if f.kind == "text":
+        return links.parse(f, str(value or ""))[0]
     if value is None:
         return None if f.optional else f.default
     value = scenarios.snap(f, min(max(float(value), f.min), f.max))
@@ -107,8 +120,18 @@ def choose_preset() -> None:
 
 
 def choose_profile(task: str | None = None) -> None:
-    """The task was changed: take everything the profile stands for."""
-    set_fields(scenarios.expand_profile(task or st.session_state[scenarios.all_fields()["task"].key]))
+    """The task was changed: take everything the profile stands for; what an assumption set names stays as the set says."""
+    declared = scenarios.all_fields()
+    task = task or st.session_state[declared["task"].key]
+    stance = st.session_state[declared["assumption_set"].key]
+    set_fields(scenarios.expand_profile(task) | scenarios.set_values(stance, catalog()))
+
+
+def choose_set(stance: str | None = None) -> None:
+    """The assumption set was changed: take everything it stands for under the task."""
+    declared = scenarios.all_fields()
+    stance = stance or st.session_state[declared["assumption_set"].key]
+    set_fields(scenarios.expand_set(stance, st.session_state[declared["task"].key]))
 
 
 def reset(names: Iterable[str] | None = None) -> None:
@@ -147,14 +170,51 @@ def picture(scenario: Scenario, page: str) -> Picture:
     """All that a page shows of a scenario, kept while the session asks for the same."""
     axis, everything = st.session_state.get("x") or st.query_params.get("x"), bool(st.session_state.get("all"))
     axis = axis if axis in AXES else DEFAULT_AXIS
-    asked = (scenario, page, axis, everything)
+    asked = (scenario, page, axis, everything, subject())
     known = st.session_state.get("picture")
     if known is None or known[0] != asked:
-        curves = page == "trade_offs"
-        drawn = pictures.trade_offs(scenario, axis, None, everything) if curves else pictures.overview(scenario)
+        if page == "trade_offs":
+            drawn = pictures.trade_offs(scenario, axis, None, everything)
+        elif page == "productivity":
+            drawn = pictures.productivity(scenario, subject())
+        else:
+            drawn = pictures.overview(scenario)
         known = asked, drawn
         st.session_state["picture"] = known
     return known[1]
+
+
+def subject() -> str:
+    """What the Productivity page judges: the scenario's option or the founding claim."""
+    asked = st.session_state.get(SUBJECT) or st.query_params.get(SUBJECT, "")
+    words = {word: i for i, word in SUBJECTS.items()}
+    return asked if asked in SUBJECTS else words.get(asked, SCENARIO_SUBJECT)
+
+
+def _view_word(key: str, text: str) -> str:
+    """How Streamlit writes a choice of a page into the address, from its id or that word; empty for any other text."""
+    words = VIEW_WORDS[key]
+    return words.get(text) or (text if text in words.values() else "")
+
+
+def presenting() -> bool:
+    """Whether the page is shown to a room: no sidebar, larger type."""
+    return bool(st.session_state.get(PRESENT, st.query_params.get(PRESENT) == "true"))
+
+
+def scale() -> float:
+    """Size of type in charts."""
+    return 1.3 if presenting() else 1.0
+
+
+def set_range(name: str, low: float | None, high: float | None) -> None:
+    """Give an assumption a range of the user's own; None takes it back."""
+    f = scenarios.all_fields()["ranges"]
+    own = own_ranges(str(st.session_state[f.key]), catalog())[0]
+    own.pop(name, None)
+    if low is not None and high is not None:
+        own[name] = (low, high)
+    st.session_state[f.key] = ranges_text(own, catalog())
 
 
 def link(scenario: Scenario) -> str:
@@ -166,6 +226,10 @@ def link(scenario: Scenario) -> str:
         looked_at["all"] = "true"
     if not st.session_state.get("points", True):
         looked_at["points"] = "false"
+    if subject() != SCENARIO_SUBJECT:
+        looked_at[SUBJECT] = SUBJECTS[subject()]
+    if presenting():
+        looked_at[PRESENT] = "true"
     if (st.context.url or "").endswith("/evidence"):
         looked_at |= evidence_params()
     return f"{st.context.url or ''}?{urlencode(links.to_params(scenario) | looked_at)}".removesuffix("?")
@@ -173,8 +237,10 @@ def link(scenario: Scenario) -> str:
 
 def evidence_params() -> dict[str, str]:
     """How the Evidence page is looked at, as its link says it: tab, search and the view of the Validation tab."""
-    held = {key: st.session_state.get(key, st.query_params.get(key, "")) for key in ("tab", "find")}
-    held["tab"] = "" if held["tab"] == _(TABS[0]) else held["tab"]
+    held = {key: st.session_state.get(key, st.query_params.get(key, "")) for key in ("tab", "find", "qf", "qi")}
+    held |= {key: _view_word(key, held[key]) for key in ("qf", "qi")}
+    plain = {"tab": _(TABS[0])} | {key: next(iter(VIEW_WORDS[key].values())) for key in ("qf", "qi")}
+    held = {key: "" if text == plain.get(key) else text for key, text in held.items()}
     return {key: text for key, text in held.items() if text} | validation.to_params(evidence_view())
 
 

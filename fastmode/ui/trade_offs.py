@@ -75,7 +75,7 @@ def _curves(picture: Picture, points: Evaluation | None) -> None:
     figure, narrow = tradeoffs_figure(
         along.x, _(title), along.axis != "hardware", TICKS.get(along.axis, RATE_TICKS if along.axis == TRAFFIC_AXIS else None), drawn, mode(), along.now_x,
         str(now.catalog.presets.at[str(scenario.reference), "label"]),
-        scenario_label=option_name(now, picture.edited), infeasible=along.spans, x_range=_room(along), x_unit="x" if along.axis == "distillation" else "",
+        scenario_label=option_name(now, picture.edited), infeasible=along.spans, x_range=_room(along), x_unit="x" if along.axis == "distillation" else "", scale=state.scale(),
     )  # fmt: skip
     chart(figure, key="tradeoffs", alt=_alt(along, now), height=HEIGHT, height_narrow=HEIGHT_NARROW, narrow=narrow)
     note = _chips_note(along)
@@ -123,7 +123,7 @@ def _step(e: Evaluation) -> None:
     rows = {names[0]: here}
     if np.isfinite(there["weights"]):
         rows.setdefault(names[1], there)
-    figure, narrow = step_time_figure(rows, mode())
+    figure, narrow = step_time_figure(rows, mode(), scale=state.scale())
     parts = ", ".join(f"{step_label(part)} {fmt.number(1e3 * value)} ms" for part, value in here.items())
     alt = _("Time per output token of {option}, modelled: {parts}").format(option=names[0], parts=parts)
     chart(figure, key="step", alt=alt, height=STEP_HEIGHT, height_narrow=STEP_HEIGHT_NARROW, narrow=narrow)

@@ -60,7 +60,7 @@ def expected(query: str) -> dict[str, tuple[str, str]]:
 
 def held(at: AppTest) -> dict[str, object]:
     """Every shared control's value, by link key."""
-    widgets = [*at.sidebar.select_slider, *at.sidebar.selectbox, *at.sidebar.number_input]
+    widgets = [*at.sidebar.select_slider, *at.sidebar.selectbox, *at.sidebar.number_input, *at.sidebar.text_input]
     return {widget.key: widget.value for widget in widgets}
 
 
@@ -78,8 +78,8 @@ def changed_groups(at: AppTest) -> list[str]:
 
 
 def verdict(at: AppTest) -> str:
-    """The verdict with its caveat as plain text."""
-    text = next(text for text in html_texts(at) if "data-verdict" in text)
+    """The verdict with its caveat as plain text, wherever on the page the caveat stands."""
+    text = " ".join(text for text in html_texts(at) if "data-verdict" in text or "fm-note" in text)
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", text)).split())
 
 

@@ -335,7 +335,7 @@ def test_a_broken_cell_is_refused_with_file_row_and_column(folder, name, row, ce
 
 def assumption_row(**cells):
     empty = dict.fromkeys(TABLES["assumptions"].columns, "") | {"name": "n_in", "basis": "assumed"}
-    return empty | {"default": "5", "low": "1", "high": "9", "min": "0", "max": "10", "grid": "step:1"} | cells
+    return empty | {"default": "5", "low": "1", "high": "9", "min": "0", "max": "10", "drawn": "1", "grid": "step:1"} | cells
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from fastmode.claims import COLUMNS, OUTSIDE, UNTESTED, VERDICT_WORDS, VERDICTS,
 from fastmode.cli import main
 
 COMPUTED = (
-    "C01 C02 C03 C06 C07 C08 C12 C14 C15 C16 C17 C21 C22 C23 C24 C25 C26 C27 C30 C32 C33 C34 C35 C36 C37 C43 C44 C46 C51 C52 C54 "
-    "C55 C68 C69 C77"
+    "C01 C02 C03 C04 C06 C07 C08 C12 C14 C15 C16 C17 C18 C19 C21 C22 C23 C24 C25 C26 C27 C30 C32 C33 C34 C35 C36 C37 C43 C44 C45 "
+    "C46 C51 C52 C54 C55 C64 C68 C69 C77 C79"
 ).split()
 
 
@@ -145,14 +145,15 @@ def test_a_dearer_output_alone_supports_the_price_claim_in_part(shipped, table_w
 
 def test_spark_at_300_contradicts_its_speed_and_both_ratios(shipped, table_with):
     table = table_with("endpoints", "gpt-5.3-codex-spark", output_tok_s="300")
-    assert moved(shipped, table) == ["C15", "C16", "C17"]
+    assert moved(shipped, table) == ["C15", "C16", "C17", "C64", "C79"]
     assert list(table.loc[["C15", "C16", "C17"], "value"]) == pytest.approx([300, 300 / 65, 300 / 170])
     assert set(table.loc[["C15", "C16", "C17"], "verdict"]) == {"contradicted"}
 
 
 def test_a_measured_spark_speed_supports_it_but_not_a_ratio_to_a_reported_one(shipped, table_with):
     table = table_with("endpoints", "gpt-5.3-codex-spark", output_tok_s="1040", basis="measured_third_party")
-    assert moved(shipped, table) == ["C15", "C16", "C17"]
+    # C79 is a share of 512 worlds: so small a change of speed may turn one of them or none
+    assert [i for i in moved(shipped, table) if i != "C79"] == ["C15", "C16", "C17", "C64"]
     assert list(table.loc[["C15", "C16", "C17"], "verdict"]) == ["supported", "partly supported", "partly supported"]
 
 
@@ -169,7 +170,7 @@ def test_a_measured_fast_tier_that_reaches_the_multiple_supports_it(shipped, tab
 
 def test_the_speed_of_codex_moves_its_ratio_and_what_is_computed_from_its_task(shipped, table_with):
     table = table_with("endpoints", "gpt-5.3-codex", output_tok_s="95")
-    assert moved(shipped, table) == ["C16", "C68", "C69"]
+    assert moved(shipped, table) == ["C16", "C64", "C68", "C69", "C79"]
     assert (table.loc["C16", "verdict"], table.loc["C16", "value"]) == ("contradicted", pytest.approx(1000 / 95))
 
 
@@ -181,7 +182,7 @@ def test_its_own_standard_tier_comes_before_the_founding_one(shipped, table_with
 
 def test_an_unknown_speed_leaves_what_rests_on_it_untested(shipped, table_with):
     table = table_with("endpoints", "gpt-5.3-codex-spark", output_tok_s="")
-    assert moved(shipped, table) == ["C15", "C16", "C17", "C26"]
+    assert moved(shipped, table) == ["C15", "C16", "C17", "C26", "C64", "C79"]
     assert set(table.loc[["C15", "C16", "C17", "C26"], "verdict"]) == {"untested"}
     assert set(table.loc[["C15", "C16", "C17", "C26"], "kind"]) == {"none"}
 
@@ -222,7 +223,7 @@ def test_command_writes_the_table(tmp_path, shipped):
     assert (len(written), tuple(written.reset_index().columns)) == (80, COLUMNS)
     assert list(written["verdict"]) == list(shipped["verdict"])
     assert float(written.loc["C69", "value"]) == pytest.approx(shipped.loc["C69", "value"])
-    assert written.loc["C04", "value"] == ""
+    assert written.loc["C05", "value"] == ""  # untested
 
 
 def test_command_ends_with_2_where_the_file_cannot_be_written(tmp_path):

@@ -56,7 +56,8 @@ def test_evaluate_gives_the_figures_of_the_engine(capsys):
     assert (outputs["tokens_per_s_per_user"]["value"], outputs["tokens_per_s_per_user"]["reference"]) == (170.0, 65.0)
     assert outputs["cost_multiplier"]["value"] == pytest.approx(6.0) and outputs["error_rate"]["value"] == 0.25
     assert outputs["tokens_per_s_per_user"]["text"] == "170 tok/s"
-    assert outputs["p_faster"]["value"] is None
+    assert outputs["p_faster"]["value"] == 1.0  # the same weights, less waiting: in every world
+    assert outputs["error_rate"]["low"] == pytest.approx(0.10, abs=2e-3) and outputs["error_rate"]["high"] == pytest.approx(0.50, abs=2e-3)
     for name, output in evaluate(of("opus-4.6-fast")).outputs().items():
         assert outputs[name]["value"] == (None if output.value != output.value else output.value)
     assert "Opus 4.6 fast takes 6.1 % less developer time" in document["verdict"]

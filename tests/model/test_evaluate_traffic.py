@@ -15,7 +15,6 @@ from fastmode.serving import goodput, serve_traffic
 from fastmode.slo import goodput_text, traffic_text
 from fastmode.sweep import FOUNDING, along, side_by_side, sweep
 from fastmode.together import evaluate_together
-from fastmode.verdict import swings
 from tests.model.test_evaluate import CAT, OPEN, PRESETS, asked, compare, of, served, stacked
 from tests.model.test_together import assert_same
 
@@ -347,7 +346,7 @@ def test_two_dimensional_shapes_broadcast_in_traffic():
 def test_scenarios_with_and_without_traffic_together_equal_alone():
     scenario = at_load(SPARK, 0.5, slo_tpot_s=0.005)
     scenarios = [
-        scenario, swings(scenario, CAT), along(scenario, "batch"), along(scenario, "hardware"), of(FAST),
+        scenario, replace(scenario, fix_time_s=np.array([300.0, 2520.0])), along(scenario, "batch"), along(scenario, "hardware"), of(FAST),
         side_by_side(scenario, FOUNDING), at_load("opus-4.6", 3.0),
     ]  # fmt: skip
     for one, single in zip(evaluate_together(scenarios), scenarios, strict=True):

@@ -14,10 +14,10 @@ ROOT = Path(__file__).resolve().parents[2]
 # A new module gets a row here first: that is where its place in the house is decided.
 BASE = {"catalog", "i18n", "units"}
 PARTS = BASE | {"scenario", "serving", "economics", "quality", "productivity"}
-SPINE = PARTS | {"link", "option_table", "side", "evaluate"}
-VIEWS = SPINE | {"sweep", "uncertainty", "strategies", "explain", "predict", "productivity_csv"}
+SPINE = PARTS | {"link", "option_table", "side", "evaluate", "uncertainty", "ranges"}
+VIEWS = SPINE | {"sweep", "strategies", "explain", "predict", "productivity_csv", "trade", "team", "flips", "quality_check"}
 WORDS = {"format", "verdict", "cards", "slo", "feasible", "together", "picture"}
-MODEL = VIEWS | WORDS | {"calibration", "validation", "validation_sram", "claims"}
+MODEL = VIEWS | WORDS | {"calibration", "validation", "validation_sram", "claims", "field_trials"}
 ALLOWED = {
     "fastmode": set(),
     "i18n": set(),
@@ -25,11 +25,12 @@ ALLOWED = {
     "catalog_schema": {"i18n"},
     "catalog_tables": {"catalog_schema"},
     "catalog_measured": {"catalog_schema"},
-    "catalog": {"i18n", "catalog_schema", "catalog_tables", "catalog_measured"},
+    "catalog_people": {"catalog_schema"},
+    "catalog": {"i18n", "catalog_schema", "catalog_tables", "catalog_measured", "catalog_people"},
     "format": {"i18n"},
-    "field": {"i18n"},
+    "field": {"i18n", "format"},
     "scenario": BASE | {"field"},
-    "link": BASE | {"scenario"},
+    "link": BASE | {"scenario", "ranges"},
     "serving": BASE,
     "economics": BASE | {"serving"},
     "quality": BASE,
@@ -40,20 +41,27 @@ ALLOWED = {
     "option_table": BASE | {"scenario", "serving", "quality"},
     "side": PARTS | {"option_table"},
     "band": BASE | {"serving", "side"},
-    "evaluate": PARTS | {"option_table", "side", "band"},
-    "sweep": SPINE | {"uncertainty"},
-    "uncertainty": SPINE,
-    "strategies": SPINE | {"uncertainty", "format"},
-    "explain": SPINE | {"uncertainty", "format"},
+    "uncertainty": PARTS | {"option_table", "side", "band", "ranges", "field"},
+    "configure": PARTS | {"option_table"},
+    "ranges": BASE | {"scenario"},
+    "evaluate": PARTS | {"option_table", "side", "band", "uncertainty", "configure"},
+    "sweep": SPINE | {"together"},
+    "trade": SPINE,
+    "team": {"units", "productivity"},
+    "flips": SPINE | {"trade", "format", "together"},
+    "quality_check": BASE | {"quality", "serving"},
+    "field_trials": SPINE | {"together"},
+    "strategies": SPINE | {"format"},
+    "explain": SPINE | {"format"},
     "calibration": BASE | {"serving", "predict"},
     "validation": BASE | {"serving", "predict", "calibration"},
     "slo": SPINE | {"format"},
     "validation_sram": BASE | {"format"},
     "feasible": SPINE,
     "together": SPINE,
-    "picture": SPINE | {"sweep", "together", "verdict"},
-    "verdict": SPINE | {"uncertainty", "format"},
-    "cards": SPINE | {"uncertainty", "format", "verdict"},
+    "picture": SPINE | {"sweep", "together", "verdict", "trade", "flips"},
+    "verdict": SPINE | {"format", "trade", "flips"},
+    "cards": SPINE | {"format", "verdict"},
     "claims": VIEWS | WORDS | {"calibration", "validation"},
     "cli": MODEL,
     "__main__": {"cli"},

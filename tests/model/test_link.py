@@ -20,6 +20,8 @@ def values_of(field):
         made = st.sampled_from([id_ for id_, _label in field.choices])
     elif field.kind == "scale":
         made = st.sampled_from(field.grid)
+    elif field.kind == "text":
+        made = st.sampled_from(["none", "of:1:8", "d:0.3:0.7;no:300:9000", "e:0:1"])
     elif field.kind == "whole":
         made = st.integers(int(field.min), int(field.max))
     else:

@@ -163,7 +163,7 @@ MUTATIONS = {
     ),
     "unaided errors all escape": ("i.baseline_error * (1.0 - i.detect)", "i.baseline_error", worked_examples),
     "ratio upside down": ("unaided / time", "time / unaided", worked_examples),
-    "break-even forgets the prompt": ("(i.prompt_time_s + attempt)", "attempt", own_time_breaks_even_at_own_error),
+    "break-even forgets the prompt": ("(i.prompt_time_s + lost + review)", "attempt", own_time_breaks_even_at_own_error),
     "break-even forgets escapes": (" + p_escaped * escape - budget", " - budget", own_time_breaks_even_at_own_error),
     "break-even too coarse": (
         "share = np.where(above > below, -below / (above - below), 0.0)",

@@ -21,6 +21,8 @@ def allowed(name, value):
         return value in dict(field.choices)
     if field.kind == "scale":
         return value in field.grid
+    if field.kind == "text":
+        return value == "none"
     return field.min <= value <= field.max and snap(field, value) == value
 
 
@@ -132,7 +134,7 @@ def test_description_has_the_numbers_and_choices_of_every_field():
     assert rows["batch_size"] | {"help": "", "note": "", "basis": "", "source_url": ""} == {
         "name": "batch_size", "key": "b", "label": "Batch", "symbol": "B", "csv": "", "unit": "sequences",
         "group": "table", "kind": "scale", "min": 1.0, "max": 512.0, "default": 16.0, "low": 1.0, "high": 64.0,
-        "grid": list(FIELDS["batch_size"].grid), "step": None, "choices": None,
+        "drawn": False, "grid": list(FIELDS["batch_size"].grid), "step": None, "choices": None,
         "help": "", "basis": "", "source_url": "", "note": "",
     }  # fmt: skip
     assert rows["chip_price"]["choices"] == ["low", "mid", "high"] and rows["chip_price"]["min"] is None

@@ -9,9 +9,8 @@ from fastmode import picture
 from fastmode.evaluate import evaluate
 from fastmode.scenario import default
 from fastmode.sweep import FOUNDING, along, side_by_side
-from fastmode.together import evaluate_together
-from fastmode.verdict import swings
-from tests.model.test_evaluate import CAT, of
+from fastmode.together import evaluate_together, some_of
+from tests.model.test_evaluate import of
 
 
 def assert_same(one, other):
@@ -26,7 +25,7 @@ def test_together_equals_alone():
     scenario = of("opus-4.6-fast", batch_size=8.0)
     asked = [
         scenario,
-        swings(scenario, CAT),
+        replace(scenario, fix_time_s=np.array([300.0, 2520.0])),
         along(scenario, "context"),
         along(scenario, "hardware"),
         side_by_side(scenario, FOUNDING),
@@ -42,6 +41,13 @@ def test_one_scenario_and_equal_scenarios():
     assert_same(alone, evaluate(default()))
     for one in evaluate_together([default(), default()]):
         assert_same(one, evaluate(default()))
+
+
+def test_some_elements_are_those_of_the_whole():
+    batches = np.array([1.0, 4.0, 16.0, 64.0])
+    whole = evaluate(of("opus-4.6", batch_size=batches))
+    index = np.array([3, 1])
+    assert_same(some_of(whole, index), evaluate(of("opus-4.6", batch_size=batches[index])))
 
 
 def test_arrays_of_different_lengths_in_one_scenario_are_refused():

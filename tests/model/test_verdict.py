@@ -14,16 +14,14 @@ from fastmode import productivity
 from fastmode.evaluate import evaluate
 from fastmode.scenario import all_fields, default
 from fastmode.sweep import FOUNDING
-from fastmode.verdict import hangs_on, judge, option_name, short, swings
+from fastmode.trade import MORE_POINTS, TIMES_THE_ERRORS, Judged, founding
+from fastmode.uncertainty import DRIVER_LABELS
+from fastmode.verdict import judge, judge_trade, option_name, short
 from tests.model.test_evaluate import CAT, PUBLISHED, of
 
 
-def swung(scenario):
-    return evaluate(swings(scenario, CAT))
-
-
 def verdict(scenario, edited=False):
-    return judge(evaluate(scenario), swung(scenario), edited)
+    return judge(evaluate(scenario), edited)
 
 
 def figures(text):
@@ -35,7 +33,9 @@ def figures(text):
 
 def test_faster_and_worse():
     v = verdict(default())
-    assert v.finding == "For an issue-sized coding task, Codex-Spark takes 34 % more developer time per accepted task than GPT-5.3-Codex."
+    first = "For an issue-sized coding task, Codex-Spark takes 34 % more developer time per accepted task than GPT-5.3-Codex (90 %: "
+    assert v.finding.startswith(first)
+    assert v.finding.endswith(" The evidence does not decide; it hangs on how far the benchmark carries over.")
     # Time lost to waiting: 10 + 195.077 + 60 (1 - e^-3.2513) s against 10 + 68.4 + 60 (1 - e^-1.14) s
     # escaped: (.226800 - .115) x 4680 s
     assert figures(v.why) == ["15.4x", "2.39 min", "11.1 min", "8.72 min"] and "only" in v.why
@@ -54,7 +54,9 @@ def test_the_threshold_is_where_both_take_as_long():
 
 def test_faster_and_dearer_with_the_same_weights():
     v = verdict(of("opus-4.6-fast"))
-    assert v.finding == "For an issue-sized coding task, Opus 4.6 fast takes 6.1 % less developer time per accepted task than Opus 4.6."
+    first = "For an issue-sized coding task, Opus 4.6 fast takes 6.1 % less developer time per accepted task than Opus 4.6 (90 %: "
+    assert v.finding.startswith(first) and "does not decide" not in v.finding
+    assert v.decided and v.p_faster == 1.0 and "saves time in 100 % of plausible worlds" in v.caveat
     # 205.077 - 129.059 s of waiting, and what drifting attention adds to it
     assert figures(v.why) == ["2.62x", "1.37 min"]
     assert figures(v.threshold) == ["6x", "$169", "$100"] and "does not" in v.threshold
@@ -93,7 +95,8 @@ def test_an_option_compared_with_itself():
 
 def test_the_same_time_is_said_so():
     v = verdict(of("gpt-5.3-codex", reference="opus-4.6"))
-    assert v.finding == "For an issue-sized coding task, GPT-5.3-Codex takes the same developer time per accepted task as Opus 4.6."
+    assert v.finding.startswith("For an issue-sized coding task, GPT-5.3-Codex takes the same developer time per accepted task as Opus 4.6 (90 %: ")
+    assert v.finding.endswith("it hangs on how alike the two vendors' errors are.")
     assert v.threshold == "" and abs(v.change) < 1e-12
 
 
@@ -114,7 +117,7 @@ def test_escapes_that_cost_nothing_are_in_the_caveat():
     free = evaluate(replace(default(), escape_factor=0.0))
     assert v.change_without_escapes == pytest.approx(free.at(free.time_change), rel=1e-12)
     assert v.change_without_escapes == pytest.approx(0.000665, abs=1e-6)
-    assert "escape" in v.caveat and "band" in v.caveat
+    assert "escape" in v.caveat and "plausible worlds" in v.caveat
     fast = verdict(of("opus-4.6-fast"))
     assert fast.change_without_escapes == pytest.approx(-0.0941, abs=5e-5) and "9.4 %" in fast.caveat
 
@@ -131,24 +134,50 @@ def test_an_edited_option_is_marked():
     assert option_name(e, edited=True) in verdict(e.scenario, edited=True).finding
 
 
+def test_the_band_of_the_verdict_is_that_of_the_draws_and_decides():
+    """Bands, chances and words of one verdict agree, for every founding pair and several tasks."""
+    words = set()
+    for preset in FOUNDING:
+        for task in ("issue", "chat", "prototyping", "critical-work"):
+            e = evaluate(of(preset, task, anchor_tokens_per_s=900.0))
+            v = judge(e, edited=True)
+            low, high = np.quantile(e.spread.time_change, [0.05, 0.95])
+            assert (v.low, v.high) == pytest.approx((low, high), abs=0.01)
+            assert v.decided == (low > 0 or high < 0) == ("does not decide" not in v.finding)
+            assert v.p_faster == np.mean(e.spread.time_change < 0)
+            words.add(v.decided)
+    assert words == {True, False}
+
+
 def test_what_the_verdict_hangs_on_is_the_largest_swing_low_to_high():
+    """By evaluating each assumption at both ends of its range: for what no serving model knows of, that is the swing."""
     scenario = default()
-    skipped = ("wage_usd_per_h", "baseline_s", "baseline_error", "acceptance_gap", "batch_size", "distillation")
-    moved = {}
-    for name, f in all_fields().items():
-        if f.group in ("table", "task", "people", "error") and f.kind != "choice" and f.low == f.low and name not in skipped:
-            ends = [evaluate(replace(scenario, **{name: value})) for value in (f.low, f.high)]
-            moved[name] = abs(ends[0].at(ends[0].time_change) - ends[1].at(ends[1].time_change))
-    ranked = sorted(moved, key=lambda name: -moved[name])
-    assert hangs_on(swung(scenario)) == tuple(ranked[:3])
-    assert moved["task_scale"] > moved["retry_ratio"] > 0
+    swings = {s.driver: s for s in evaluate(scenario).swings}
+    for name in ("escape_factor", "fix_time_s", "detect", "loc", "error", "reuse"):
+        f = all_fields()[name]
+        ends = [evaluate(replace(scenario, **{name: value})) for value in (f.low, f.high)]
+        changes = [e.at(e.time_change) for e in ends]
+        assert (swings[name].change_low, swings[name].change_high) == pytest.approx(changes, rel=1e-9), name
+    v = verdict(scenario)
+    assert v.hangs_on == tuple(swings)[:3] and v.hangs_on[0] == "benchmark"
+    assert v.marked == tuple(name for name in swings if name not in DRIVER_LABELS)[:3] == ("n_out", "escape_factor", "fix_time_s")
+    assert [s.size for s in swings.values()] == sorted((s.size for s in swings.values()), reverse=True)
+
+
+@pytest.mark.parametrize(("subject", "change", "without"), [(MORE_POINTS, "29 % more", "takes 7.9 % less"), (TIMES_THE_ERRORS, "5.2 % less", "takes 20 % less")])  # fmt: skip
+def test_the_founding_claim_as_a_verdict(subject, change, without):
+    e = evaluate(default())
+    v = judge_trade(Judged(e, founding(CAT)[subject]))
+    assert v.finding.startswith("For an issue-sized coding task, an option with 6x less waiting and ") and change in v.finding
+    assert without in v.caveat and "plausible worlds" in v.caveat
+    assert v.threshold_error == pytest.approx(0.25 + 0.074, abs=5e-4)  # +7.4 points, whichever reading
 
 
 def test_short_sentences_on_a_pair():
     spark = short(evaluate(default()))
-    assert spark.startswith("Codex-Spark takes 34 % more time than GPT-5.3-Codex.") and figures(spark)[1:] == ["30.1 %", "44.7 %"]
+    assert spark.startswith("Codex-Spark takes 34 % more time than GPT-5.3-Codex (90 %: ") and figures(spark)[-2:] == ["30.1 %", "44.7 %"]
     fast = short(evaluate(of("opus-4.6-fast")))
-    assert fast.startswith("Opus 4.6 fast takes 6.1 % less time than Opus 4.6.") and figures(fast)[1:] == ["6x", "$169", "$100"]
+    assert fast.startswith("Opus 4.6 fast takes 6.1 % less time than Opus 4.6 (90 %: ") and figures(fast)[-3:] == ["6x", "$169", "$100"]
     assert short(evaluate(of("opus-4.6"))) == "Opus 4.6 takes as long as Opus 4.6."
     assert short(evaluate(of("haiku-4.5"))) == ""
 
