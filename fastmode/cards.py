@@ -254,11 +254,10 @@ def _productivity(e: Evaluation) -> Card:
             time=fmt.duration(e.at(task.correction_time_s)), share=fmt.share(e.at(task.correction_share))
         ),
     )
-    tolerable = productivity.tolerable_extra_error(
-        e.at(reference.lost_s) - e.at(task.lost_s), e.scenario.detect, e.scenario.fix_time_s, e.scenario.escape_factor
-    )
+    # The exact break-even of as many attempts as there are, not the rule of thumb for one.
+    tolerable = e.at(productivity.break_even_error(e.now.inputs, other)) - e.at(e.reference.error_rate)
     if np.isfinite(tolerable) and tolerable > 0:
-        lines += (_("waiting saved pays for {points} of error").format(points=fmt.points(float(tolerable))),)
+        lines += (_("the shorter wait pays for {points} of error").format(points=fmt.points(float(tolerable))),)
     if np.isfinite(time):
         shown = (
             _("same time per task as {reference}")

@@ -11,6 +11,7 @@ scenario, its anchor and the reference together.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from dataclasses import fields as dataclass_fields
 from functools import cached_property, lru_cache
@@ -23,10 +24,11 @@ from fastmode.catalog import Catalog, load
 from fastmode.configure import asked, call_shape, equal, flatten, rows_of, serve_together
 from fastmode.i18n import N_, _
 from fastmode.option_table import code_maps, preset_table, profile_shapes
+from fastmode.productivity import task
 from fastmode.scenario import TRAFFIC, Scenario, all_fields
 from fastmode.serving import Goodput, Service, ServiceInTraffic, ServingConfig, goodput, in_traffic
 from fastmode.side import OWN_FIGURES, Setup, Side, side
-from fastmode.uncertainty import Spread, Swing, spread, swings
+from fastmode.uncertainty import Spread, Swing, Worlds, spread, swings
 
 # The words for where a figure comes from by the basis of the endpoint row.
 BASIS_WORDS = {
@@ -42,7 +44,9 @@ TRAFFIC_OUTPUTS = ("requests_per_s", "running_batch", "saturation_requests_per_s
 GOODPUT_OUTPUTS = ("slo_batch", "goodput_requests_per_s", "goodput_tokens_per_s")
 GOODPUT_FIGURES = ("batch", "requests_per_s", "output_tokens_per_s")  # of Goodput, in the same order
 
-MOST_DRAWN = 300  # elements; 512 draws of each take memory
+MOST_DRAWN = 300  # elements; the draws of each take memory
+LEAST_SWING = 1e-12  # of a change in time; what is smaller is rounding
+SERVED_FIELDS = ("n_in", "n_out", "calls")  # drawn assumptions that the serving model reads too
 
 _NAMES = tuple(f.name for f in dataclass_fields(Scenario))
 
@@ -97,8 +101,28 @@ class Evaluation:
     @cached_property
     def swings(self) -> list[Swing]:
         """What moves the difference in time, most first, of a scenario with single values."""
+        return self.swings_of(lambda worlds: Spread(worlds, task(worlds.now), task(worlds.reference)).time_change, lambda e: e.time_change)
+
+    def swings_of(self, in_worlds: Callable[[Worlds], np.ndarray], evaluated: Callable[[Evaluation], np.ndarray]) -> list[Swing]:
+        """The same of any change, in a set of worlds, shape (1, worlds), and of an evaluation; drivers that move nothing are left out.
+
+        What the serving model reads of a task is evaluated in full, so that a slider set to an end shows the same.
+        """
         sides, drivers = (self.now, self.reference), self.spread.worlds.drivers
-        return swings(self.scenario, sides, self.widths, self.catalog, drivers)
+        found = swings(self.scenario, sides, self.widths, self.catalog, drivers, in_worlds)
+        served = [s for s in found if s.driver in SERVED_FIELDS]
+        again = {}
+        if served:
+            held = {s.driver: np.repeat(float(getattr(self.scenario, s.driver)), 2 * len(served)) for s in served}
+            for i, s in enumerate(served):
+                held[s.driver][2 * i : 2 * i + 2] = s.low, s.high
+            moved = evaluated(evaluate(replace(self.scenario, **held), self.catalog))
+            moved = np.broadcast_to(moved, 2 * len(served)).reshape(-1, 2)
+            # an end that cannot be served keeps what it would be at the same speed
+            for s, (low, high) in zip(served, np.where(np.isfinite(moved), moved, [[s.change_low, s.change_high] for s in served]), strict=True):
+                again[s.driver] = replace(s, change_low=float(low), change_high=float(high))
+        found = [again.get(s.driver, s) for s in found]
+        return sorted((s for s in found if s.size > LEAST_SWING), key=lambda s: -s.size)
 
     def bands(self, level: int) -> dict[str, band.Ends]:
         """Lower and upper ends at the 50 or 90 % level by name of output, for what has a band.

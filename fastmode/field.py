@@ -93,6 +93,8 @@ class Field:
             return fmt.share(value)
         if self.unit in ("x", "ratio"):
             return fmt.ratio(value)
+        if self.unit.startswith("x "):
+            return f"{fmt.ratio(value)}{self.unit[1:]}"
         return fmt.join_unit(fmt.number(value), self.unit)
 
 

@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 
 from fastmode.catalog import Catalog
 from fastmode.evaluate import Evaluation, evaluate
-from fastmode.productivity import task
-from fastmode.ranges import Range, draw, ranges, source_range
+from fastmode.ranges import Range, draw, own_ranges, ranges, source_range
 from fastmode.scenario import Field, Scenario, all_fields
-from fastmode.trade import Trade
+from fastmode.trade import Trade, change_of
 
 POINTS = 33  # of the first look over a field's whole range
 CLOSER = 13  # of each closer look
@@ -26,7 +25,8 @@ _CHOSEN = ("task_scale",)
 class Flip:
     """Where one assumption, moved alone, makes the option and the reference take the same time.
 
-    value: now. flip: where it turns, NaN where it does not within the field's limits. low, high: its plausible range.
+    value: now. flip: where it turns, NaN where it does not within the field's limits. low, high: its plausible range, the
+    source's or the user's own; a value the user has set may lie outside.
     distance: how far off that is, in standard normal scores of the assumption's range (1.64 is the 5th or 95th percentile).
     wait_s: of the reference at the flip.
     """
@@ -49,14 +49,16 @@ def flips(scenario: Scenario, trade: Trade | None, catalog: Catalog) -> list[Fli
     """One flip an assumption of a scenario with single values, nearest first; those that never flip stand last, those that
     move nothing are left out.
 
-    trade: what is judged, None for the scenario's own option; where its error would pass 1 it is that trade no longer. Every
+    trade: what is judged, None for the scenario's own option; where a larger error would pass 1 it is that trade no longer. Every
     value is evaluated in full, so a field set to the flip shows both taking the same time, unless the serving model leaps
     there (a chip more, a smaller batch) and the change with it. Empty where there is no verdict.
     """
     fields = [f for f in all_fields(catalog).values() if _is_asked(f, scenario)]
     values = np.array([float(getattr(scenario, f.name)) for f in fields])
+    now = evaluate(scenario, catalog)
+    whole = trade is not None and bool(trade.is_whole(now.at(now.reference.error_rate)))
     grid = np.stack([_grid(f, value) for f, value in zip(fields, values, strict=True)])
-    change = _change(evaluate(_moved(scenario, fields, values, grid), catalog), trade).reshape(grid.shape)
+    change = _change(evaluate(_moved(scenario, fields, values, grid), catalog), trade, whole).reshape(grid.shape)
     if not np.isfinite(change).any():
         return []
     known = [_range(f, value, scenario, catalog) for f, value in zip(fields, values.tolist(), strict=True)]
@@ -65,13 +67,13 @@ def flips(scenario: Scenario, trade: Trade | None, catalog: Catalog) -> list[Fli
     acts = np.fmax.reduce(change, axis=1) > np.fmin.reduce(change, axis=1)
     for _look in range(LOOKS):
         closer = low[:, None] + (high - low)[:, None] * np.linspace(0.0, 1.0, CLOSER)
-        change = _change(evaluate(_moved(scenario, fields, values, _or(closer, values)), catalog), trade).reshape(closer.shape)
+        change = _change(evaluate(_moved(scenario, fields, values, _or(closer, values)), catalog), trade, whole).reshape(closer.shape)
         nearer = np.abs(values - low) < np.abs(values - high)
         steps = np.arange(CLOSER, dtype=float)
         low, high = _brackets(closer, change, np.where(nearer[:, None], steps, steps[::-1]))
     ends = np.stack([low, high], axis=1)
     last = evaluate(_moved(scenario, fields, values, _or(ends, values)), catalog)
-    change = _change(last, trade).reshape(ends.shape)
+    change = _change(last, trade, whole).reshape(ends.shape)
     with np.errstate(invalid="ignore", divide="ignore"):
         share = np.clip(change[:, 0] / (change[:, 0] - change[:, 1]), 0.0, 1.0)
         share = np.where(np.isfinite(share), share, 0.0)
@@ -79,13 +81,15 @@ def flips(scenario: Scenario, trade: Trade | None, catalog: Catalog) -> list[Fli
     wait = np.broadcast_to(last.reference.task.wait_s, 2 * len(fields)).reshape(-1, 2)
     wait = wait[:, 0] + share * (wait[:, 1] - wait[:, 0])
     made = []
+    own = own_ranges(str(scenario.ranges), catalog)[0]
     rows = zip(fields, known, values.tolist(), found.tolist(), wait.tolist(), acts.tolist(), strict=True)
     for f, r, value, flip, at, moves in rows:
         if not moves:
             continue
         turns = bool(np.isfinite(flip))
         distance = abs(float(_scores(f, r, np.array([flip]))[0])) if turns else np.inf
-        made.append(Flip(f.name, value, flip, float(r.low), float(r.high), distance, at if turns else np.nan))
+        shown = r if f.name in own else source_range(f.name, str(scenario.task), catalog) or Range(value, f.low, f.high)
+        made.append(Flip(f.name, value, flip, float(shown.low), float(shown.high), distance, at if turns else np.nan))
     return sorted(made, key=lambda one: (not np.isfinite(one.distance), one.distance))
 
 
@@ -122,14 +126,8 @@ def _or(grid: NDArray, values: NDArray) -> NDArray:
     return np.where(np.isnan(grid), values[:, None], grid)
 
 
-def _change(e: Evaluation, trade: Trade | None) -> NDArray:
-    if trade is None:
-        return np.broadcast_to(e.time_change, e.shape)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        now, reference = task(trade.of(e.reference.inputs)), e.reference.task
-        change = now.time_per_task_s / reference.time_per_task_s - 1.0
-        whole = e.reference.error_rate * trade.factor + trade.points <= 1.0
-        return np.broadcast_to(np.where(whole, change, np.nan), e.shape)
+def _change(e: Evaluation, trade: Trade | None, whole: bool) -> NDArray:
+    return np.broadcast_to(change_of(e, trade, whole), e.shape)
 
 
 def _brackets(grid: NDArray, change: NDArray, away: NDArray) -> tuple[NDArray, NDArray]:

@@ -16,7 +16,17 @@ from urllib.parse import parse_qsl, urlencode
 from fastmode.catalog import Catalog, load
 from fastmode.i18n import _
 from fastmode.ranges import own_ranges, ranges_text
-from fastmode.scenario import Field, Scenario, all_fields, expand_preset, expand_profile, expand_set, snap
+from fastmode.scenario import (
+    DEFAULT_SET,
+    Field,
+    Scenario,
+    all_fields,
+    expand_preset,
+    expand_profile,
+    expand_set,
+    set_values,
+    snap,
+)
 
 # Keys a link may carry that are no inputs of the model: how a page is looked at.
 VIEW_KEYS = (
@@ -141,6 +151,10 @@ def from_query(query: str | Mapping[str, Any], catalog: Catalog | None = None) -
         else:
             given[name] = value
     values = {name: f.default for name, f in declared.items()} | expanded
+    # A link of the app carries the values of a set beside its name; a short key typed alone means them all the same.
+    named = str(given.get("assumption_set", DEFAULT_SET))
+    if not chosen and named != DEFAULT_SET and not set_values(named, catalog).keys() & given.keys():
+        chosen = named
     if chosen:
         values |= expand_set(chosen, str(given.get("task", values["task"])), catalog)
     values |= given

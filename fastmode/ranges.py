@@ -21,6 +21,8 @@ from fastmode.scenario import DEFAULT_SET, NO_RANGES, Field, Scenario, all_field
 
 Z95 = NormalDist().inv_cdf(0.95)
 MOST_RANGES = 100  # parts of a text of own ranges that are read
+MOST_SHOWN = 80  # characters of a part; no range is longer
+MOST_WRONG = 3  # sentences on what is wrong
 _BOUNDED = ("probability", "share")  # units of what lies between 0 and 1
 
 
@@ -113,10 +115,13 @@ def own_ranges(text: str, catalog: Catalog) -> tuple[dict[str, tuple[float, floa
     if len(parts) > MOST_RANGES:
         wrong.append(_("only the first {n} ranges are read").format(n=MOST_RANGES))
     for part in parts[:MOST_RANGES]:
+        if len(part) > MOST_SHOWN:
+            wrong.append(_("{part}...: too long for a range").format(part=part[:MOST_SHOWN]))
+            continue
         key, *ends = (piece.strip() for piece in part.split(":"))
         f = by_key.get(key)
         if f is None:
-            wrong.append(_("{part}: no assumption with the key {key}").format(part=part, key=key))
+            wrong.append(_("{part}: no assumption with such a key").format(part=part))
             continue
         allowed = _("{field} takes two numbers between {low} and {high} {unit}, the lower one first").format(
             field=f.label, low=f"{f.min:g}", high=f"{f.max:g}", unit=f.unit
@@ -128,7 +133,8 @@ def own_ranges(text: str, catalog: Catalog) -> tuple[dict[str, tuple[float, floa
         if f.name in found:
             wrong.append(_("{part}: given twice; the last one is used").format(part=part))
         found[f.name] = (numbers[0], numbers[1])
-    return found, wrong
+    wrong = list(dict.fromkeys(wrong))
+    return found, wrong[:MOST_WRONG]
 
 
 def ranges_text(own: dict[str, tuple[float, float]], catalog: Catalog) -> str:

@@ -8,7 +8,6 @@ more, or 1.2 times the errors. Everything else of a trade is as in the reference
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -19,13 +18,13 @@ from fastmode.catalog import Catalog
 from fastmode.evaluate import Evaluation
 from fastmode.i18n import N_
 from fastmode.productivity import TaskInputs, TaskResult, task
-from fastmode.uncertainty import DRAWS, Swing, Worlds, quantiles, swings
+from fastmode.uncertainty import Swing, Worlds, quantiles
 
 SCENARIO, MORE_POINTS, TIMES_THE_ERRORS = "scenario", "points", "factor"
 SUBJECTS = {
     SCENARIO: N_("the option"),
-    MORE_POINTS: N_("founding claim, points"),
-    TIMES_THE_ERRORS: N_("founding claim, factor"),
+    MORE_POINTS: N_("claim, points"),
+    TIMES_THE_ERRORS: N_("claim, factor"),
 }
 FOUNDING_CLAIM = "C69"  # of data/claims.csv; its quantity reads "6x / 20%"
 
@@ -47,6 +46,11 @@ class Trade:
         parts = {name: getattr(inputs, name) / k for name in ("start_delay_s", "handshake_s", "ttft_s", "tool_time_s")}
         error = np.minimum(inputs.error_rate * self.factor + self.points, 1.0)
         return replace(inputs, tokens_per_s=inputs.tokens_per_s * k, error_rate=error, **parts)
+
+
+    def is_whole(self, error: ArrayLike) -> NDArray:
+        """Where the option's error stays below 1 without being cut there."""
+        return np.asarray(error) * self.factor + self.points <= 1.0
 
 
 def founding(catalog: Catalog) -> dict[str, Trade]:
@@ -125,7 +129,7 @@ class Judged:
         """Change in every plausible world."""
         spread = self.evaluation.spread
         made = spread.time_change if self.trade is None else self._change_in(spread.worlds)
-        return np.broadcast_to(made, (1, DRAWS))
+        return np.broadcast_to(made, (1, spread.draws))
 
     def band(self, level: int) -> tuple[float, float]:
         """Ends of the change at the 50 or 90 % level."""
@@ -136,7 +140,8 @@ class Judged:
         """90 % band of `error_change`; both sides in the same worlds."""
         worlds = self.evaluation.spread.worlds
         option = worlds.now if self.trade is None else self.trade.of(worlds.reference)
-        found = quantiles(np.broadcast_to(option.error_rate - worlds.reference.error_rate, (1, DRAWS)))[:, 0]
+        draws = self.evaluation.spread.draws
+        found = quantiles(np.broadcast_to(option.error_rate - worlds.reference.error_rate, (1, draws)))[:, 0]
         return float(found[0]), float(found[3])
 
     @property
@@ -154,9 +159,19 @@ class Judged:
         e = self.evaluation
         if self.trade is None:
             return e.swings
-        sides, drivers = (e.now, e.reference), e.spread.worlds.drivers
-        change: Callable[[Worlds], NDArray] = self._change_in
-        return swings(e.scenario, sides, e.widths, e.catalog, drivers, change)
+        return e.swings_of(self._change_in, lambda moved: change_of(moved, self.trade))
+
+
+def change_of(e: Evaluation, trade: Trade | None, whole: bool = False) -> NDArray:
+    """Time per accepted task of what is judged against the reference, minus 1, for each element of an evaluation.
+
+    whole: NaN where the error of a trade would pass 1, since it is that trade no longer.
+    """
+    if trade is None:
+        return e.time_change
+    with np.errstate(invalid="ignore", divide="ignore"):
+        change = task(trade.of(e.reference.inputs)).time_per_task_s / e.reference.task.time_per_task_s - 1.0
+        return np.where(trade.is_whole(e.reference.error_rate), change, np.nan) if whole else change
 
 
 # --- the plane of all trades ------------------------------------------------------------------------------------------

@@ -29,7 +29,9 @@ from fastmode.ranges import Z95, Range, deviation, draw, drawn, normal_scores, r
 from fastmode.scenario import Scenario, all_fields
 from fastmode.side import SCALED, SHARED, Side, as_worked
 
-DRAWS = 512
+DRAWS = 2048  # of few scenarios: what cards and sentences say of the tails holds still
+CURVE_DRAWS = 512  # of every point of a curve
+FEW = 16  # scenarios
 # What is uncertain and no field of the scenario, or one of another name.
 TTFT = "anchor_ttft_s"  # the field, as a range that both sides share
 BENCHMARK, OTHER_BENCHMARK, VENDORS = "benchmark", "other_benchmark", "vendors"
@@ -37,8 +39,8 @@ SLOPE, SIZE, QUANTISATION = "slope", "size", "quantisation"
 SPEED, OTHER_SPEED, SERVED_TTFT, OTHER_TTFT = "speed", "other_speed", "served_ttft", "other_ttft"
 DRIVER_LABELS = {
     TTFT: N_("TTFT per call"),
-    BENCHMARK: N_("how far the benchmark carries over"),
-    OTHER_BENCHMARK: N_("how far the reference's benchmark carries over"),
+    BENCHMARK: N_("whether the benchmark's gap holds on this task"),
+    OTHER_BENCHMARK: N_("whether the reference's benchmark gap holds on this task"),
     # for want of a figure across vendors, as far as one vendor's benchmarks lie apart
     VENDORS: N_("how alike the two vendors' errors are"),
     SLOPE: N_("how errors grow with a smaller model"),
@@ -76,6 +78,11 @@ class Spread:
         """Time per accepted task against the reference in the same world, minus 1."""
         with np.errstate(invalid="ignore", divide="ignore"):
             return self.now.time_per_task_s / self.reference.time_per_task_s - 1.0
+
+    @property
+    def draws(self) -> int:
+        """Number of worlds."""
+        return self.now.time_per_task_s.shape[-1]
 
     @cached_property
     def p_faster(self) -> NDArray:
@@ -158,11 +165,20 @@ class _Draws(Scores):
 
 
 def spread(
-    scenario: Scenario, now: Side, reference: Side, wide: tuple[Widths, Widths], catalog: Catalog, draws: int = DRAWS
+    scenario: Scenario, now: Side, reference: Side, wide: tuple[Widths, Widths], catalog: Catalog, draws: int | None = None
 ) -> Spread:
-    """Both sides in `draws` worlds; the same scenario gives the same worlds in every session. wide: of both sides."""
+    """Both sides in `draws` worlds; the same scenario gives the same worlds in every session. wide: of both sides.
+
+    As many as `draws_for` says unless told otherwise.
+    """
+    draws = draws or draws_for(max(np.size(now.tokens_per_s), np.size(reference.tokens_per_s), np.size(now.error_rate)))
     made = worlds(scenario, (now, reference), wide, catalog, _Draws(draws))
     return Spread(made, task(made.now), task(made.reference))
+
+
+def draws_for(elements: int) -> int:
+    """How many worlds so many scenarios are drawn in."""
+    return DRAWS if elements <= FEW else CURVE_DRAWS
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,7 +213,7 @@ def swings(
     scenario: Scenario, sides: tuple[Side, Side], wide: tuple[Widths, Widths], catalog: Catalog, names: tuple[str, ...],
     change: Callable[[Worlds], NDArray] | None = None,
 ) -> list[Swing]:  # fmt: skip
-    """One swing a driver of a scenario with single values, widest first; drivers that move nothing are left out.
+    """One swing a driver of a scenario with single values, in the order of `names`.
 
     names: the drivers, of `Worlds.drivers`. change: what is compared in a set of worlds, shape (1, worlds); by default
     `Spread.time_change`.
@@ -214,7 +230,7 @@ def swings(
         r = known.get(name)
         ends_of = (np.nan,) * 3 if r is None else (float(r.value), float(r.low), float(r.high))
         found.append(Swing(name, low, high, *ends_of))
-    return sorted((s for s in found if s.size > 1e-12), key=lambda s: -s.size)
+    return found
 
 
 def worlds(
@@ -223,7 +239,7 @@ def worlds(
     """Inputs of both sides (the scenario's and the reference's) at the scores of each driver."""
     known, declared = ranges(scenario, catalog), all_fields(catalog)
     values = {
-        name: scores.field(declared[name], r) for name, r in known.items() if name != TTFT and _acts(name, scenario)
+        name: scores.field(declared[name], r) for name, r in known.items() if name != TTFT and _acts(name, scenario, sides)
     }
     scale = _column(scenario.task_scale)
     shared = {name: values[name] for name in SHARED if name in values}
@@ -241,10 +257,10 @@ def worlds(
     return Worlds(*made, drivers=tuple(scores.used))
 
 
-def _acts(name: str, scenario: Scenario) -> bool:
+def _acts(name: str, scenario: Scenario, sides: tuple[Side, Side]) -> bool:
     """Whether a field is of any effect; the size of a tier step acts through the slope of errors alone."""
     if name == "agentic_step":
-        return np.any(np.asarray(scenario.task_family) == quality.AGENTIC)
+        return bool((sides[0].size_ratio != 1.0).any()) and np.any(np.asarray(scenario.task_family) == quality.AGENTIC)
     return name != "acceptance_gap" or np.any(np.asarray(scenario.error_level) == "acceptance")
 
 

@@ -78,7 +78,7 @@ def judge(evaluation: Evaluation, edited: bool = False) -> Verdict:
         finding = _("{option} is compared with itself: choose another option, or move a slider.").format(option=name)
         return Verdict(finding, **found)
     words = {"task": _(str(catalog.profiles.at[str(scenario.task), "phrase"])), "option": name, "reference": other}
-    made = Verdict(finding_text(change, low, high, words), **found)
+    made = Verdict(finding_text(change, low, high, found["p_faster"], words), **found)
     error, wage = _thresholds(e)
     without = e.at(e.time_change_without_escapes)
     return replace(
@@ -108,13 +108,13 @@ def judge_trade(judged: Judged) -> Verdict:
     words = {"task": _(str(catalog.profiles.at[str(scenario.task), "phrase"])), "option": trade_name(trade), "reference": other}
     error = e.at(productivity.break_even_error(judged.inputs, judged.reference.time_per_task_s))
     made = Verdict(
-        finding_text(change, low, high, words), _trade_why(judged), _error_threshold(error, e.at(judged.inputs.error_rate)), "",
+        finding_text(change, low, high, judged.p_faster, words), _trade_why(judged), _error_threshold(error, e.at(judged.inputs.error_rate)), "",
         change, low, high, judged.p_faster, judged.change_without_escapes, error, np.nan,
         tuple(swing.driver for swing in judged.swings[:HANGS_ON]),
         tuple(swing.driver for swing in judged.swings if swing.driver not in DRIVER_LABELS)[:HANGS_ON],
     )  # fmt: skip
     escapes = _escapes_text(made.change_without_escapes, words) if float(scenario.escape_factor) else ""
-    parts = (_worlds_text(judged.p_faster, np.nan, words), _hangs_text(made), escapes)
+    parts = (_worlds_text(np.nan, float(np.median(judged.changes))), _hangs_text(made), escapes)
     return replace(
         made,
         finding=" ".join(part for part in (made.finding, undecided_text(made)) if part),
@@ -126,19 +126,22 @@ def trade_name(trade: Trade) -> str:
     """A trade as the subject of a sentence."""
     words = {"k": fmt.ratio(float(trade.speed_up)), "points": fmt.points(float(trade.points)).lstrip("+"), "factor": fmt.ratio(float(trade.factor))}
     if trade.points:
-        return _("an option with {k} less waiting and {points} more error").format(**words)
-    return _("an option with {k} less waiting and {factor} the errors").format(**words)
+        return _("an option whose wait is {k} shorter, with {points} more error,").format(**words)
+    return _("an option whose wait is {k} shorter, with {factor} the errors,").format(**words)
 
 
 def _trade_why(judged: Judged) -> str:
     e = judged.evaluation
+    grows = e.at(judged.task.correction_time_s) - e.at(judged.reference.correction_time_s)
     words = {
         "waiting": fmt.duration(e.at(judged.reference.waiting_s) - e.at(judged.task.waiting_s)),
-        "correcting": fmt.duration(e.at(judged.task.correction_time_s) - e.at(judged.reference.correction_time_s)),
+        "correcting": fmt.duration(abs(grows)),
         "now": fmt.share(e.at(judged.inputs.error_rate)),
         "other": fmt.share(e.at(e.reference.error_rate)),
     }
-    return _("Waiting shrinks by {waiting}, correcting grows by {correcting} ({now} wrong instead of {other}).").format(**words)
+    if grows < 0:
+        return _("Time lost to waiting shrinks by {waiting}, and correcting by {correcting} ({now} wrong instead of {other}).").format(**words)
+    return _("Time lost to waiting shrinks by {waiting}, correcting grows by {correcting} ({now} wrong instead of {other}).").format(**words)
 
 
 def _without_verdict(e: Evaluation, name: str, other: str) -> Verdict:
@@ -151,9 +154,11 @@ def _without_verdict(e: Evaluation, name: str, other: str) -> Verdict:
     return Verdict(finding.format(option=who, reason=reason), "", "", "", *(np.nan,) * 7, hangs_on=(), marked=())
 
 
-def finding_text(change: float, low: float, high: float, words: dict[str, str]) -> str:
+def finding_text(change: float, low: float, high: float, p_faster: float, words: dict[str, str]) -> str:
     """Which takes less time, by how much and with what band; words: task, option, reference."""
     band = band_text(low, high)
+    if band and np.isfinite(p_faster):
+        band = _("{band}, less in {faster} of plausible worlds").format(band=band, faster=fmt.share(_round(p_faster)))
     words = words | {"x": fmt.signed_share(abs(change)).lstrip("+"), "band": f" ({band})" if band else ""}
     if abs(change) < SAME_WITHIN:
         text = _("For {task}, {option} takes the same developer time per accepted task as {reference}{band}.")
@@ -187,7 +192,7 @@ def driver_text(driver: str) -> str:
 
 def _caveat(verdict: Verdict, words: dict[str, str], without: float, e: Evaluation) -> str:
     """How sure the verdict is, what it hangs on, and what is left of it if escaped errors cost nothing."""
-    sure = _worlds_text(e.at(e.spread.p_faster), e.at(e.spread.p_cheaper), words)
+    sure = _worlds_text(e.at(e.spread.p_cheaper), float(np.median(e.spread.time_change))) if verdict.low < verdict.high else ""
     escapes = _escapes_text(without, words) if float(e.scenario.escape_factor) else ""
     return " ".join(part for part in (_speed_caveat(e), sure, _hangs_text(verdict), escapes) if part)
 
@@ -200,7 +205,7 @@ def _hangs_text(verdict: Verdict) -> str:
 def _escapes_text(without: float, words: dict[str, str]) -> str:
     words = words | {"x": fmt.signed_share(abs(without)).lstrip("+")}
     if abs(without) < SAME_WITHIN:
-        escapes = _("If errors that escape review cost nothing, {option} and {reference} tie.")
+        escapes = _("If errors that escape review cost nothing, {option} and {reference} take the same time.")
     elif without < 0:
         escapes = _("If errors that escape review cost nothing, {option} takes {x} less.")
     else:
@@ -209,14 +214,12 @@ def _escapes_text(without: float, words: dict[str, str]) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _worlds_text(faster: float, cheaper: float, words: dict[str, str]) -> str:
-    """In how many plausible worlds the option is faster, and cheaper where prices are known."""
-    if not np.isfinite(faster):
-        return ""
-    words = words | {"faster": fmt.share(_round(faster)), "cheaper": fmt.share(_round(cheaper))}
+def _worlds_text(cheaper: float, middle: float) -> str:
+    """The change in the middle one of the plausible worlds, and in how many an accepted task costs less."""
+    words = {"middle": fmt.signed_share(middle), "cheaper": fmt.share(_round(cheaper))}
     if np.isfinite(cheaper):
-        return _("It saves time in {faster} of plausible worlds, and money, developer time included, in {cheaper}.").format(**words)
-    return _("It saves time in {faster} of plausible worlds.").format(**words)
+        return _("In the middle one of the plausible worlds time changes by {middle}; money, developer time included, is saved in {cheaper} of them.").format(**words)
+    return _("In the middle one of the plausible worlds time changes by {middle}.").format(**words)
 
 
 def _round(share: float) -> float:
@@ -252,18 +255,18 @@ def _why(e: Evaluation, change: float) -> str:
         "escaped": fmt.duration(escaped),
     }
     if waiting <= 0:
-        return _("{writes} {speed} as fast, but waiting does not shrink.").format(**words)
+        return _("{writes} {speed} as fast, but time lost to waiting does not shrink.").format(**words)
     if correcting > waiting and change > SAME_WITHIN:
         return _(
-            "{writes} {speed} as fast, but waiting shrinks by only {waiting} and correcting grows by {correcting}, {escaped} of it escaped errors."
+            "{writes} {speed} as fast, but time lost to waiting shrinks by only {waiting} and correcting grows by {correcting}, {escaped} of it escaped errors."
         ).format(**words)
     if correcting > 1.0 and escaped < 1.0:
-        return _("{writes} {speed} as fast: waiting shrinks by {waiting}, correcting grows by {correcting}.").format(**words)
+        return _("{writes} {speed} as fast: time lost to waiting shrinks by {waiting}, correcting grows by {correcting}.").format(**words)
     if correcting > 1.0:
         return _(
-            "{writes} {speed} as fast: waiting shrinks by {waiting}, correcting grows by {correcting}, {escaped} of it escaped errors."
+            "{writes} {speed} as fast: time lost to waiting shrinks by {waiting}, correcting grows by {correcting}, {escaped} of it escaped errors."
         ).format(**words)
-    return _("{writes} {speed} as fast, and waiting shrinks by {waiting}.").format(**words)
+    return _("{writes} {speed} as fast, and time lost to waiting shrinks by {waiting}.").format(**words)
 
 
 def _speeds_published(e: Evaluation) -> int:

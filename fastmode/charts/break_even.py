@@ -1,7 +1,7 @@
 """Break-even map: how much extra error a shorter wait may bring before an accepted task takes longer than before."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from textwrap import wrap
 from typing import Literal
 
@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from fastmode.charts import labels, theme
-from fastmode.charts.theme import Axis, Box
+from fastmode.charts.theme import Axis
 from fastmode.format import D3_NUMBER, SAME_WITHIN, number, points, ratio, signed_share
 from fastmode.i18n import _
 
@@ -21,10 +21,10 @@ LEVELS = (-0.4, -0.2, 0.2, 0.4)  # contours of the change in time beside the one
 RANGE = 0.6  # where the colour of a change in time ends; beyond it nothing gets darker
 _STEP = 0.1  # of the change in time, one tone
 
-_WIDE_WIDTH = 760  # px the labels are placed for: the least width of the wide layout
 _MARGIN = {"l": 62, "r": 18, "t": 72, "b": 50}
 _MARGIN_NARROW = {"l": 56, "r": 14, "t": 84, "b": 42}
 _STRONGEST = {"light": 0.62, "dark": 0.5}  # share of the colour in the last tone: marks and lines stay visible on it
+_MOST_TOKENS = 2  # published points whose token speed-up is written at the end of its line
 _DOT_PX, _DIAMOND_PX, _NOW_PX = 11, 11, 15
 
 Kind = Literal["now", "claim", "published"]
@@ -83,7 +83,7 @@ def break_even_figure(
         dragmode=False,
         hovermode="closest",
         coloraxis={"cmin": -100 * RANGE, "cmax": 100 * RANGE, "colorscale": tones(mode), "showscale": False},
-        **_layout(view, token_ticks, _MARGIN, (_WIDE_WIDTH, HEIGHT), theme.TEXT_SIZE, scale),
+        **_layout(view, token_ticks, _MARGIN, (labels.least_width(scale), scale * HEIGHT), theme.TEXT_SIZE, scale),
     )
     narrow = _layout(view, token_ticks, _MARGIN_NARROW, (theme.NARROWEST_PX, HEIGHT_NARROW), theme.SMALL_SIZE, 1.0)
     return theme.figure(data, wide), narrow
@@ -290,7 +290,7 @@ def _layout(
     view: _View,
     token_ticks: Sequence[tuple[float, str]],
     margin: dict,
-    size_px: tuple[int, int],
+    size_px: tuple[float, float],
     type_px: int,
     scale: float,
 ) -> dict:
@@ -383,41 +383,64 @@ def _labels(view: _View, width: float, height: float, size: float, scale: float)
     at = [pen.mark(x, y, 8) for _mark, x, y, _side in rows]
     ends = [tuple(px(_token_end(mark, view), y)) for mark, _x, y, _side in rows]
     # A name must not seem to belong to another point or to the line that leaves it.
-    along = [list(map(tuple, px(np.geomspace(x, _token_end(mark, view), 6)[1:], y))) for mark, x, y, _side in rows]
+    along = [
+        list(map(tuple, px(np.geomspace(x, end, 6)[1:], y))) if (end := _token_end(mark, view)) > x else []
+        for mark, x, y, _side in rows
+    ]
 
-    def name(i: int) -> None:
+    def name(pen: labels.Writer, i: int) -> bool:
         mark, change = rows[i][0], signed_share(rows[i][0].change)
         others = [*at, *(point for j, line in enumerate(along) if j != i for point in line)]
-        box = labels.place_near(pen, at[i], others, f"{mark.label} {change}", must=mark.kind == "now")
+        text = f"{mark.label} {change}"
+        near = labels.place_near(pen, at[i], others, text)
+        box = near or labels.place_led(pen, at[i], text)
+        if mark.kind == "now" and not box:
+            box = labels.place_near(pen, at[i], others, text, must=True)
         if box:
             label = f"<b>{mark.label}</b>" if mark.kind == "now" else mark.label
             text = f'{label} <span style="color:{_tone(mark.change, colors)}"><b>{change}</b></span>'
-            pen.write(box, text, _ink(mark.kind, colors), mark.kind, at=at[i])
+            pen.write(box, text, _ink(mark.kind, colors), mark.kind, at=at[i], led=not near and mark.kind != "now")
+        return box is not None
 
-    def name_tokens(i: int, rings: Sequence[float]) -> None:
-        mark, x = rows[i][:2]
-        if _token_end(mark, view) > x:
-            text = _("{ratio} tokens").format(ratio=ratio(mark.token_speed_up))
-            if box := labels.place_near(pen, ends[i], [*at, *ends], text, rings):
-                pen.write(box, text, colors.text, "tokens", at=ends[i])
+    def name_tokens(i: int, rings: Sequence[float]) -> bool:
+        mark = rows[i][0]
+        text = _("{ratio} tokens").format(ratio=ratio(mark.token_speed_up))
+        if mark.kind != "now":  # far from its point it says whose it is
+            text = _("{option}: {tokens}").format(option=mark.label, tokens=text)
+        hidden = any(b.left < ends[i][0] < b.right and b.bottom < ends[i][1] < b.top for b in pen.taken)
+        box = None if hidden else labels.place_near(pen, ends[i], [*at, *ends], text, rings)
+        if box:
+            pen.write(box, text, colors.text, "tokens", at=ends[i])
+        return box is not None
 
-    first = [i for i, (mark, *_rest) in enumerate(rows) if mark.kind == "now"]
+    first = [i for i, (mark, *_rest) in enumerate(rows) if mark.kind != "published"]
     for i in first:
-        name(i)
-        name_tokens(i, labels.AWAY)
-    for i in range(len(first), len(rows)):
-        name(i)
-    for i in range(len(first), len(rows) if width > theme.NARROWEST_PX else 0):  # a phone has room for one
-        name_tokens(i, labels.AWAY[:1])
+        name(pen, i)
+        if along[i]:
+            name_tokens(i, labels.AWAY)
+    # The order decides how many names find a place: the one that names most is kept.
+    rest, marks = range(len(first), len(rows)), np.array([px(x, y) for _mark, x, y, _side in rows]).reshape(-1, 2)
+    apart = np.hypot(*(marks[:, None] - marks[None, :]).T) + np.diag(np.full(len(marks), np.inf))
+    tries = []
+    for order in (rest, sorted(rest, key=lambda i: apart[i].min())):  # as given, or the closest together first
+        trial = replace(pen, taken=[*pen.taken], notes=[*pen.notes])
+        tries.append((trial, [i for i in order if name(trial, i)]))
+    pen, named = max(tries, key=lambda one: len(one[1]))
+    own = [i for i in first if rows[i][0].kind == "now"]
+    if width > theme.NARROWEST_PX:  # a phone has room for the scenario's own
+        from_own = [min((np.hypot(*np.subtract(ends[i], at[j])) for j in own), default=0.0) for i in range(len(rows))]
+        left = _MOST_TOKENS
+        for i in sorted((i for i in named if along[i]), key=from_own.__getitem__):
+            left -= left > 0 and name_tokens(i, labels.AWAY[:1])
     if _limit(view):
         text, x_px = _("tokens alone: at most {ratio}").format(ratio=ratio(view.limit)), px(view.limit, 0.0)[0]
         for lines in ([text], wrap(text, len(text) // 2 + 2)):
-            if box := labels.clear_place(pen, _beside(x_px, lines, size, height)):
+            if box := labels.clear_place(pen, labels.beside_upright(x_px, lines, size, height)):
                 pen.write(box, "<br>".join(lines), colors.muted, "limit", at=(x_px, box.bottom))
                 break
     for level in (0.0, *LEVELS):
         text = signed_share(level) if level else _("break-even")
-        on = _on(px(view.x, crossing(view.y, view.change, level)), text, size, height)
+        on = labels.on_curve(px(view.x, crossing(view.y, view.change, level)), text, size, height)
         if box := next((box for box in on if labels.clear(pen, box)), None):
             pen.write(box, text if level else f"<b>{text}</b>", colors.muted if level else colors.text, "contour")
     return pen.notes
@@ -427,17 +450,3 @@ def _tone(change: float, colors: theme.Palette) -> str:
     if not abs(change) >= SAME_WITHIN:
         return colors.muted
     return colors.worse if change > 0 else colors.better
-
-
-def _beside(x: float, lines: Sequence[str], size: float, height: float) -> list[Box]:
-    """Places for a text beside an upright line, at its upper end first."""
-    long, tall = max(theme.text_width_px(line, size) for line in lines), 1.3 * size * len(lines)
-    heights = np.linspace(height - tall / 2 - 4, tall / 2 + 4, 12)
-    return [Box.around(x + side * (long / 2 + 5), y, long, tall) for side in (1, -1) for y in heights]
-
-
-def _on(curve: np.ndarray, text: str, size: float, height: float) -> Iterator[Box]:
-    """Places for a text in a line that it interrupts, those towards the line's end first. curve: shape (n, 2), px."""
-    whole = curve[(curve[:, 1] >= 0) & (curve[:, 1] <= height)]
-    order = np.argsort(np.abs(np.arange(len(whole)) - 0.85 * len(whole)), kind="stable")
-    return (Box.around(*whole[i], theme.text_width_px(text, size, bold=True), 1.3 * size) for i in order)

@@ -1,7 +1,8 @@
 """Texts in one panel of a figure, placed so that none covers another, a marker or (as far as possible) a line."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 
 import numpy as np
 
@@ -11,7 +12,26 @@ from fastmode.charts.theme import Axis, Box, text_width_px
 _BACKING = 0.9  # opacity of the ground behind a text: what runs under it stays visible, but not through the letters
 _GAP_PX = 4.0  # between two texts side by side
 AWAY = (10, 26, 42)  # px from a point to its label, nearest first
+LED_AWAY = (14, 26, 40, 56, 74, 94, 116, 140)  # px from a point to a label that a thin line joins to it
+# Their directions: up to the right, where charts of speed-ups have most room, before the others.
+_LED_ANGLES = (np.radians(np.arange(15, 91, 15)), np.radians(np.arange(105, 375, 15)))
+_MARK_PX = 9.0  # radius around a point where such a line is not looked at: it starts in a mark
+_WIDE_PX = 760  # least width of the wide layout
+PRESENTED_PX = 1100  # least width of a chart in a presentation: a window of 1280 px less the page's margins
 _STEP_PX = 4.0  # between two of the points that stand for a curve when a text looks for its place
+
+
+def least_width(scale: float) -> int:
+    """The least width of the wide layout, px. Larger type (scale > 1) is for presentations, whose charts are wider."""
+    return PRESENTED_PX if scale > 1.0 else _WIDE_PX
+
+
+def shortened(text: str, room: float, size: float, bold: bool = False) -> str:
+    """The text, or as much of its start as fits `room` px with an ellipsis behind it; at least one letter."""
+    if text_width_px(text, size, bold) <= room:
+        return text
+    cuts = (f"{text[:n].rstrip()}\u2026" for n in range(len(text) - 1, 0, -1))
+    return next((cut for cut in cuts if text_width_px(cut, size, bold) <= room), f"{text[:1]}\u2026")
 
 
 @dataclass
@@ -48,26 +68,40 @@ class Writer:
         return theme.best_place(candidates, self.width, self.height, self.taken, self.drawn, must, self.lines)
 
     def write(
-        self, box: Box, text: str, color: str, name: str, at: tuple[float, float] | None = None, **more: object
+        self,
+        box: Box,
+        text: str,
+        color: str,
+        name: str,
+        at: tuple[float, float] | None = None,
+        led: bool = False,
+        **more: object,
     ) -> None:
-        """A text in `box`. at: the point it belongs to, px; it keeps its distance from there at every width."""
+        """A text in `box`. at: the point it belongs to, px; it keeps its distance from there at every width.
+
+        led: a thin line joins it to that point, and later texts keep off the line.
+        """
         self.taken.append(Box(box.left - _GAP_PX, box.right + _GAP_PX, box.bottom, box.top))
         x, y = (box.left + box.right) / 2, (box.bottom + box.top) / 2
         to_x, to_y = at or (x, y)
+        across, up = (x - to_x) * self.scale, (y - to_y) * self.scale
+        place = {"showarrow": False, "xshift": across, "yshift": up}
+        if led:
+            self.taken += [Box.around(*point, _STEP_PX, _STEP_PX) for point in _leader(box, (to_x, to_y))]
+            line = {"arrowhead": 0, "arrowwidth": 1, "arrowcolor": self.colors.text, "standoff": 6 * self.scale}
+            place = {"showarrow": True, "ax": across, "ay": -up, **line}
         self.notes.append(
             {
                 "name": name,
                 "text": text,
                 "font": {"size": self.size * self.scale, "color": color},
-                "showarrow": False,
                 "xref": f"x{self.tail} domain",
                 "yref": f"y{self.tail} domain",
                 "xanchor": "center",
                 "yanchor": "middle",
                 "x": to_x / self.width,
                 "y": to_y / self.height,
-                "xshift": (x - to_x) * self.scale,
-                "yshift": (y - to_y) * self.scale,
+                **place,
                 "bgcolor": theme.translucent(self.colors.ground, _BACKING),
                 "borderpad": 1,
                 **more,
@@ -150,6 +184,33 @@ def place_near(
     return pen.best(boxes, must=True) if must else None
 
 
+def place_led(pen: Writer, at: tuple[float, float], text: str) -> Box | None:
+    """The nearest clear place around a point to which a straight line leads that crosses no other text and no mark."""
+    width, line = text_width_px(text, pen.size, bold=True), 1.3 * pen.size
+    taken = np.array([(box.left, box.right, box.bottom, box.top) for box in pen.taken]).reshape(-1, 4).T[..., None]
+    for angles, away in product(_LED_ANGLES, LED_AWAY):
+        steps = [(np.cos(a) * (away + width / 2), np.sin(a) * (away + line / 2)) for a in angles]
+        boxes = [box for dx, dy in steps if clear(pen, box := Box.around(at[0] + dx, at[1] + dy, width, line))]
+        if boxes := [box for box in boxes if _free(_leader(box, at), taken)]:
+            return pen.best(boxes, must=True)
+    return None
+
+
+def _leader(box: Box, at: tuple[float, float]) -> np.ndarray:
+    """Points about 4 px apart on the line from a point's mark to a box, shape (n, 2), px."""
+    to = np.array([(box.left + box.right) / 2, (box.bottom + box.top) / 2])
+    long = float(np.hypot(*(to - at)))
+    points = at + np.arange(_MARK_PX, max(long, _MARK_PX), _STEP_PX)[:, None] * (to - at) / long
+    x, y = points.T
+    return points[(x < box.left) | (x > box.right) | (y < box.bottom) | (y > box.top)]
+
+
+def _free(points: np.ndarray, taken: np.ndarray) -> bool:
+    """True where no point lies in a box. taken: left, right, bottom and top of each, shape (4, n, 1)."""
+    (x, y), (left, right, bottom, top) = points.T, taken
+    return not np.any((x > left) & (x < right) & (y > bottom) & (y < top))
+
+
 def _nearer(boxes: list[Box], at: tuple[float, float], others: Sequence[tuple[float, float]]) -> list[Box]:
     """The boxes that none of the other points is nearer to than `at` (nearest_to for many points)."""
     left, right, bottom, top = np.array([(box.left, box.right, box.bottom, box.top) for box in boxes]).T[..., None]
@@ -157,6 +218,20 @@ def _nearer(boxes: list[Box], at: tuple[float, float], others: Sequence[tuple[fl
     across = np.maximum(np.maximum(left - x, x - right), 0.0)
     away = np.hypot(across, np.maximum(np.maximum(bottom - y, y - top), 0.0))
     return [box for box, own, rest in zip(boxes, away[:, 0], away.min(axis=1), strict=True) if own <= rest]
+
+
+def beside_upright(x: float, lines: Sequence[str], size: float, height: float) -> list[Box]:
+    """Places for lines of text beside an upright line, at its upper end first, all px."""
+    long, tall = max(text_width_px(line, size) for line in lines), 1.3 * size * len(lines)
+    heights = np.linspace(height - tall / 2 - 4, tall / 2 + 4, 12)
+    return [Box.around(x + side * (long / 2 + 5), y, long, tall) for side in (1, -1) for y in heights]
+
+
+def on_curve(curve: np.ndarray, text: str, size: float, height: float) -> Iterator[Box]:
+    """Places for a text in a line that it interrupts, those towards the line's end first. curve: shape (n, 2), px."""
+    whole = curve[(curve[:, 1] >= 0) & (curve[:, 1] <= height)]
+    order = np.argsort(np.abs(np.arange(len(whole)) - 0.85 * len(whole)), kind="stable")
+    return (Box.around(*whole[i], text_width_px(text, size, bold=True), 1.3 * size) for i in order)
 
 
 def clear(pen: Writer, box: Box) -> bool:

@@ -6,19 +6,18 @@ from dataclasses import dataclass
 import numpy as np
 import plotly.graph_objects as go
 
-from fastmode.charts import theme
+from fastmode.charts import labels, theme
 from fastmode.charts.theme import Axis
 from fastmode.format import duration, is_missing, ratio
 from fastmode.i18n import _
 
 HEIGHT = 360  # of five steps
-HEIGHT_NARROW = 370
+HEIGHT_NARROW = 450
 
 _MARGIN = {"r": 16, "t": 30, "b": 46}
 _MARGIN_NARROW = {"l": 8, "r": 8, "t": 26, "b": 42}
-_WIDE_WIDTH = 760  # px the wide layout is made for at least
 _HEAD_PX = (170, 330)  # the room for names at the left: least, most
-_BAR = 0.5  # of the distance between two bars
+_BAR = 0.42  # of the distance between two bars
 _RATIO = 1.15  # size of a ratio, of the size of the other texts
 # Ends of the axis; it steps on only when a bar would leave it, so it stands still while a slider moves.
 _LOWS = (0.7, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01)
@@ -53,7 +52,7 @@ def speed_chain_figure(links: Sequence[Link], mode: theme.Mode, *, scale: float 
     heads = [max(_width(link.label, theme.TEXT_SIZE), _width(_times(link), theme.SMALL_SIZE)) for link in links]
     left = float(np.clip(20 * np.ceil((max(heads, default=0.0) + 16) / 20), *_HEAD_PX))
     margin = {side: px * scale for side, px in {**_MARGIN, "l": left}.items()}
-    wide = _layout(links, ratios, colors, _axis(low, high, links, size, margin, _WIDE_WIDTH), margin, size, True)
+    wide = _layout(links, ratios, colors, _axis(low, high, links, size, margin, labels.least_width(scale)), margin, size, True)
     size = theme.SMALL_SIZE + 1
     axis = _axis(low, high, links, size, _MARGIN_NARROW, theme.NARROWEST_PX)
     narrow = _layout(links, ratios, colors, axis, _MARGIN_NARROW, size, False)
@@ -69,7 +68,7 @@ def _axis(low: float, high: float, links: Sequence[Link], size: float, margin: d
     width = figure_width - margin["l"] - margin["r"]
     room = max((_width(ratio(link.ratio), _RATIO * size, bold=True) for link in links), default=0.0) + 12
     end = low * (high / low) ** (width / (width - room))
-    ticks = theme.round_ticks(low, high, True, 6 if figure_width == _WIDE_WIDTH else 5)
+    ticks = theme.round_ticks(low, high, True, 5 if figure_width == theme.NARROWEST_PX else 6)
     return Axis(low, float(end), True, ticks, [ratio(v) for v in ticks])
 
 
@@ -101,7 +100,6 @@ def _layout(
     spans = [(-0.5, len(links) - 0.5)] if wide else [(i - _BAR / 2, i + _BAR / 2) for i in range(len(links))]
     look = {"line": {"color": colors.text, "width": 2}}
     one = [{**line, **look, "x0": 1, "x1": 1, "y0": start, "y1": stop} for start, stop in spans]
-    row = _row_wide if wide else _row_narrow
     shown = np.where(np.isfinite(ratios), np.maximum(ratios, 1.0), 1.0)
     # How far each step falls: from the end of one bar down to the next.
     falls = [
@@ -133,7 +131,7 @@ def _layout(
         "shapes": [*one, *(falls if wide else [])],
         "annotations": [
             _note(_("no gain"), size - 1, colors.muted, "one", x=0.0, y=1, yref="paper", yanchor="bottom", yshift=2),
-            *(note for i in range(len(links)) for note in row(links[i], i, float(shown[i]), axis, colors, size)),
+            *(note for i in range(len(links)) for note in _row(links[i], i, float(shown[i]), colors, size, wide)),
         ],
     }
 
@@ -145,32 +143,17 @@ def _ratio(link: Link, y: int, end: float, colors: theme.Palette, size: float) -
     return _note(f"<b>{ratio(link.ratio)}</b>", _RATIO * size, tone, "ratio", **behind)
 
 
-def _row_wide(link: Link, y: int, end: float, _axis: Axis, colors: theme.Palette, size: float) -> list[dict]:
-    """Name and times at the left, the ratio behind the bar."""
-    times = f'<span style="color:{colors.muted};font-size:{theme.SMALL_SIZE / theme.TEXT_SIZE:.2f}em">{_times(link)}</span>'
-    head = {"xref": "paper", "x": 0, "y": y, "xanchor": "right", "xshift": -10, "align": "right"}
-    return [_note(f"{link.label}<br>{times}", size, colors.text, "head", **head), _ratio(link, y, end, colors, size)]
-
-
-def _row_narrow(link: Link, y: int, end: float, axis: Axis, colors: theme.Palette, size: float) -> list[dict]:
-    """Name above the bar, times in the bar, behind the ratio or beside the name, where there is room; else in the hover only."""
-    above = {"xref": "paper", "x": 0, "y": y - _BAR / 2, "xanchor": "left", "yanchor": "bottom", "borderpad": 0, "xshift": -1}
-    notes = [_note(f"<b>{link.label}</b>", size, colors.text, "head", **above), _ratio(link, y, end, colors, size)]
-    width = theme.NARROWEST_PX - _MARGIN_NARROW["l"] - _MARGIN_NARROW["r"]
-    start_px, end_px = float(axis.place(1.0)) * width, float(axis.place(end)) * width
-    used = 12 + _width(ratio(link.ratio), _RATIO * size, bold=True)
-    long = _width(_times(link), size - 1) + 8
-    line = {"y": y, "xanchor": "left"}
-    if long <= end_px - start_px:
-        ink = theme.text_on(colors.scenario)
-        notes.append(_note(_times(link), size - 1, ink, "times", x=0.0, xshift=5, **line))
-    elif end_px + used + long <= width:
-        behind = {"x": float(np.log10(end)), "xshift": used, **line}
-        notes.append(_note(_times(link), size - 1, colors.muted, "times", **behind))
-    elif _width(link.label, size, bold=True) + long <= width:
-        beside = {**above, "x": 1, "xanchor": "right"}
-        notes.append(_note(_times(link), size - 1, colors.muted, "times", **beside))
-    return notes
+def _row(link: Link, y: int, end: float, colors: theme.Palette, size: float, wide: bool) -> list[dict]:
+    """Name and under it the times, at the left of the bar or on a phone above it, and the ratio behind the bar."""
+    small = theme.SMALL_SIZE / theme.TEXT_SIZE if wide else (size - 1) / size
+    times = f'<span style="color:{colors.muted};font-size:{small:.2f}em">{_times(link)}</span>'
+    if wide:
+        name, at = link.label, {"y": y, "xanchor": "right", "xshift": -10, "align": "right"}
+    else:
+        name = f"<b>{link.label}</b>"
+        at = {"y": y - _BAR / 2, "xanchor": "left", "yanchor": "bottom", "borderpad": 0, "align": "left"} | {"xshift": -1, "yshift": 2}
+    head = _note(f"{name}<br>{times}", size, colors.text, "head", xref="paper", x=0, **at)
+    return [head, _ratio(link, y, end, colors, size)]
 
 
 def _note(text: str, size: float, color: str, name: str, **place: object) -> dict:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import plotly.graph_objects as go
 
-from fastmode.charts import theme
+from fastmode.charts import labels, theme
 from fastmode.format import minutes, number, share
 from fastmode.i18n import _
 
@@ -17,6 +17,7 @@ _BAR = 0.66  # of the distance between two bars
 _GROUP_GAP = 0.4
 _MARGIN = {"r": 128, "t": 34, "b": 46}
 _HEAD_PX = (180, 320)  # the room for names at the left: least, most
+_HEAD_GAP = 20  # of that room, left of the names and between them and the bars
 _MARGIN_NARROW = {"l": 8, "r": 8, "t": 42, "b": 42}
 _HIDE_ALL = 1000  # a minimum text size no bar can hold
 _WIDE_WIDTH = 760  # px the texts behind the bars are wrapped for: the least width of the wide layout
@@ -204,10 +205,11 @@ def _banded(title: str, rows: Sequence[TaskBar]) -> str:
 
 def _head_room(rows: Sequence[TaskBar]) -> float:
     """Pixels for the widest name or its second line, in steps of 20 so that a changed digit moves nothing."""
-    widest = max(
-        (theme.text_width_px(max(row.label, _head(row), key=len), theme.SMALL_SIZE) for row in rows), default=0
-    )
-    return float(np.clip(20 * np.ceil((widest + 24) / 20), *_HEAD_PX))
+    widths = [
+        max(theme.text_width_px(row.label, theme.TEXT_SIZE, bold=True), theme.text_width_px(_head(row), theme.SMALL_SIZE))
+        for row in rows
+    ]
+    return float(np.clip(20 * np.ceil((max(widths, default=0.0) + _HEAD_GAP) / 20), *_HEAD_PX))
 
 
 def _tick_step(x_max: float, most: int) -> float:
@@ -241,8 +243,9 @@ def _key(colors: theme.Palette, scale: float, margin: dict, wrapped: bool) -> di
     )
 
 
-def _name(row: TaskBar, colors: theme.Palette) -> str:
-    return f'<b><span style="color:{colors.scenario if row.highlighted else colors.text}">{row.label}</span></b>'
+def _name(row: TaskBar, colors: theme.Palette, room: float, size: float) -> str:
+    label = labels.shortened(row.label, room, size, bold=True)
+    return f'<b><span style="color:{colors.scenario if row.highlighted else colors.text}">{label}</span></b>'
 
 
 def _head(row: TaskBar) -> str:
@@ -267,8 +270,9 @@ def _end(row: TaskBar, x_max: float) -> float:
 def _notes_wide(
     row: TaskBar, y: float, colors: theme.Palette, x_max: float, margin: Mapping[str, float], scale: float
 ) -> list[dict]:
-    head = f'{_name(row, colors)}<br><span style="color:{colors.muted};font-size:0.93em">{_head(row)}</span>'
     size = theme.TEXT_SIZE * scale
+    name = _name(row, colors, margin["l"] - _HEAD_GAP * scale, size)
+    head = f'{name}<br><span style="color:{colors.muted};font-size:0.93em">{_head(row)}</span>'
     side = {"xref": "paper", "x": 0, "xanchor": "left", "align": "left", "xshift": 8 * scale - margin["l"]}
     notes = [_note(head, size, y=y, name="head", **side)]
     if not row.available:
@@ -307,7 +311,8 @@ def _notes_narrow(row: TaskBar, y: float, colors: theme.Palette, x_max: float) -
     # gives way, then the speed.
     details = (_head(row), row.speed_text)
     detail = next((text for text in details if _line_px(row.label, text, before + total, size) < width), "")
-    head = f'{_name(row, colors)} <span style="color:{colors.muted};font-size:0.93em">{detail}</span>'
+    name = _name(row, colors, width - theme.text_width_px(f"{before}{total} ", size, bold=True), size)
+    head = f'{name} <span style="color:{colors.muted};font-size:0.93em">{detail}</span>'
     notes = [_note(head, size, x=0, xanchor="left", xshift=-1, name="head", **above)]
     if not row.available:
         muted = {"font": {"color": colors.muted, "size": size}}

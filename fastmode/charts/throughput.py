@@ -17,7 +17,6 @@ from fastmode.i18n import _, ngettext
 HEIGHT = 360
 HEIGHT_NARROW = 360
 
-_WIDE_WIDTH = 760  # px the labels are placed for: the least width of the wide layout
 _MARGIN = {"l": 62, "r": 18, "t": 34, "b": 48}
 _MARGIN_NARROW = {"l": 48, "r": 14, "t": 58, "b": 42}
 _AIR = 1.5  # the axis ends this much above the highest solid line: dashed ones run out of the figure
@@ -74,7 +73,7 @@ def throughput_figure(
         showlegend=False,
         dragmode=False,
         hovermode="closest",
-        **_layout(view, _MARGIN, (_WIDE_WIDTH, HEIGHT), theme.TEXT_SIZE, scale),
+        **_layout(view, _MARGIN, (labels.least_width(scale), scale * HEIGHT), theme.TEXT_SIZE, scale),
     )
     narrow = _layout(view, _MARGIN_NARROW, (theme.NARROWEST_PX, HEIGHT_NARROW), theme.SMALL_SIZE, 1.0)
     return theme.figure([trace for stream in streams for trace in _traces(view, stream)], wide), narrow
@@ -105,18 +104,31 @@ class _View:
         return float(np.interp(self.now, self.agents, stream.accepted()))
 
 
-def _traces(view: _View, stream: Stream) -> list[dict]:
-    color, common = view.ink(stream), {"type": "scatter", "mode": "lines"}
+def _curves(view: _View, stream: Stream) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Agents, what is accepted, and what the machine alone could do where that is as much or more (else NaN), shape (m,)."""
     kink = stream.kink(view.agents)
     x = view.agents if np.isnan(kink) else np.union1d(view.agents, [kink])  # the corner is not rounded off
     machine = np.interp(x, view.agents, np.where(np.isfinite(stream.machine_per_h), stream.machine_per_h, np.nan))
     accepted = np.interp(x, view.agents, stream.accepted())
     accepted = np.where(x >= kink, stream.reviewers_per_h, accepted)
+    return x, accepted, np.where(machine >= accepted * (1 - 1e-9), machine, np.nan)
+
+
+def _dashed(view: _View, stream: Stream) -> bool:
+    """True where a piece of the machine's own line lies above what is accepted and within the axes."""
+    _x, accepted, machine = _curves(view, stream)
+    with np.errstate(invalid="ignore"):
+        return bool(np.any((machine[1:] > accepted[1:] * (1 + 1e-9)) & (machine[:-1] < view.y_axis.high)))
+
+
+def _traces(view: _View, stream: Stream) -> list[dict]:
+    color, common = view.ink(stream), {"type": "scatter", "mode": "lines"}
+    kink = stream.kink(view.agents)
+    x, accepted, unused = _curves(view, stream)
     hover = _("{option}, %{{x:{form}}} agents: %{{y:{form}}} accepted an hour").format(option=stream.label, form=D3_NUMBER)
     alone = _("{option}, %{{x:{form}}} agents: the machine alone %{{y:{form}}} an hour").format(
         option=stream.label, form=D3_NUMBER
     )
-    unused = np.where(machine >= accepted, machine, np.nan)
     dot = {"size": 13, "color": color, "line": {"color": view.colors.ground, "width": 2}}
     ring = {"symbol": "diamond", "size": 11, "color": view.colors.ground, "line": {"color": color, "width": 2}}
     inside = kink > view.x_axis.low
@@ -162,7 +174,7 @@ def _traces(view: _View, stream: Stream) -> list[dict]:
 # layout
 
 
-def _layout(view: _View, margin: dict, size_px: tuple[int, int], type_px: int, scale: float) -> dict:
+def _layout(view: _View, margin: dict, size_px: tuple[float, float], type_px: int, scale: float) -> dict:
     colors, narrow = view.colors, size_px[0] == theme.NARROWEST_PX
     margin = {side: px * scale for side, px in margin.items()}
     width, height = size_px[0] - margin["l"] - margin["r"], size_px[1] - margin["t"] - margin["b"]
@@ -181,7 +193,7 @@ def _layout(view: _View, margin: dict, size_px: tuple[int, int], type_px: int, s
             **axis,
             **view.y_axis.layout(),
             "gridcolor": colors.grid,
-            "title": {"text": _("accepted tasks an hour"), **title},
+            "title": {"text": _("accepted tasks an hour, whole team"), **title},
         },
         "annotations": [
             _key(view, margin, type_px * scale, "<br>" if narrow else "   "),
@@ -193,11 +205,12 @@ def _layout(view: _View, margin: dict, size_px: tuple[int, int], type_px: int, s
 def _key(view: _View, margin: dict, size: float, gap: str) -> dict:
     colors = view.colors
     names = "   ".join(theme.key_entry(view.ink(stream), stream.label) for stream in view.streams)
-    lines = f'<span style="color:{colors.muted}">{_("dashed: the machine alone, waiting for review")}</span>'
+    if any(_dashed(view, stream) for stream in view.streams):
+        names += f'{gap}<span style="color:{colors.muted}">{_("dashed: the machine alone, waiting for review")}</span>'
     place = {"xref": "paper", "yref": "paper", "x": 0, "y": 1, "xanchor": "left", "yanchor": "top", "align": "left"}
     font = {"size": size, "color": colors.text}
     shift = {"xshift": 2 - margin["l"], "yshift": margin["t"]}
-    return {"name": "key", "text": names + gap + lines, "showarrow": False, "font": font, **place, **shift}
+    return {"name": "key", "text": names, "showarrow": False, "font": font, **place, **shift}
 
 
 def _labels(view: _View, width: float, height: float, size: float, scale: float) -> list[dict]:

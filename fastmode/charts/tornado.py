@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 
 import numpy as np
 import plotly.graph_objects as go
 
-from fastmode.charts import theme
+from fastmode.charts import labels, theme
 from fastmode.format import signed_share
 from fastmode.i18n import _
 
@@ -15,9 +16,11 @@ MAX_ROWS = 12
 _ROW_PX, _ROW_PX_NARROW = 40, 52
 _MARGIN = {"t": 54, "b": 48}
 _MARGIN_NARROW = {"l": 8, "r": 8, "t": 66, "b": 42}
-_HEAD_PX = (170, 330)  # the room for names at the left: least, most
-_WIDE_WIDTH = 760  # px the wide layout is made for at least
+_HEAD_PX = (170, 250)  # the room for names at the left: least, most; longer ones have two lines
 _BAR = 0.56  # of the distance between two bars
+_CAP, _MOST_CAP = 1.0, 3.0  # changes the axis ends at, at the least and at the most, where a few bars are far longer
+_BACKING = 0.85  # opacity of the ground behind a value: the line at 0 does not run through it
+_LEAST_OVER = 0.35  # share of the axis for the bars, whatever their texts would take
 _ROUND = 0.2  # the ends of the axis are multiples of it, so that it stands still while a slider moves
 
 
@@ -50,6 +53,7 @@ def tornado_figure(
 ) -> tuple[go.Figure, dict]:
     """Bars from change_low to change_high through now_change, in the order given, and the layout override for phones.
 
+    A bar far longer than the third longest is cut at the edge, with its change beside the value there.
     The value an end belongs to is written beside it. Where both ends lie on the same side of now_change, the bar is split
     lengthwise. A row without effect has its values only. Draw it as high as `heights` says.
     scale: size of type (1.3 in a meeting; not on phones). ValueError for more than MAX_ROWS rows or a change that is not known.
@@ -60,7 +64,7 @@ def tornado_figure(
     if not np.isfinite(ends).all() or not np.isfinite(now_change):
         raise ValueError("every row needs the change at both ends")
     view = _View(theme.palette(mode), list(rows), ends, float(now_change))
-    layout = _layout(view, _margin(rows, scale), _WIDE_WIDTH, theme.TEXT_SIZE * scale, wide=True)
+    layout = _layout(view, _margin(rows, scale), labels.least_width(scale), theme.TEXT_SIZE * scale, wide=True)
     narrow = _layout(view, _MARGIN_NARROW, theme.NARROWEST_PX, theme.SMALL_SIZE, wide=False)
     return theme.figure([_bars(view, end) for end in (0, 1)], theme.base_layout(view.colors, scale, **layout)), narrow
 
@@ -71,6 +75,15 @@ class _View:
     rows: list[Swing]
     ends: np.ndarray
     now: float
+
+    def cap(self) -> float:
+        """The change at which longer bars are cut: the third longest, within limits, and always well beyond now."""
+        reach = np.sort(self.ends.max(axis=1, initial=0.0))[::-1]
+        third, longest = (float(reach[min(i, len(reach) - 1)]) if len(reach) else 0.0 for i in (2, 0))
+        cap = min(max(_CAP, third), _MOST_CAP)
+        if longest <= min(1.5 * cap, _MOST_CAP):  # not worth a cut
+            cap = max(cap, longest)
+        return max(cap, 1.5 * self.now)
 
     def split(self) -> np.ndarray:
         """True for rows whose ends lie on the same side of now."""
@@ -121,31 +134,58 @@ def _flips() -> str:
     return _("verdict changes")
 
 
-def _texts(view: _View) -> list[list[tuple[str, bool]]]:
-    """Per row for its low and its high end: (value, whether it stands at the right of the end)."""
-    sides = np.sign(view.ends - view.now)
+@dataclass(frozen=True)
+class _Value:
+    """The text of one end, of one line or two. right: it stands at the right of the end; cut: in the bar, at the edge that cuts it."""
+
+    text: str
+    right: bool
+    cut: bool
+
+
+def _values(view: _View) -> list[list[_Value]]:
+    """Per row for its low and its high end."""
+    cap, sides = view.cap(), np.sign(view.ends - view.now)
     # An end that moves nothing stands on the other side than its partner; where neither does, the low value is left.
     alone = np.column_stack([-sides[:, 1], -sides[:, 0]])
     sides = np.where(sides == 0, np.where(alone == 0, [-1, 1], alone), sides)
     return [
-        [(row.low_text, bool(low > 0)), (row.high_text, bool(high > 0))]
-        for row, (low, high) in zip(view.rows, sides, strict=True)
+        [
+            _value(text, change, side > 0, cap, " " if split else "<br>")
+            for text, change, side in zip((row.low_text, row.high_text), *ends, strict=True)
+        ]
+        for row, split, *ends in zip(view.rows, view.split(), view.ends, sides, strict=True)
     ]
 
 
+def _value(text: str, change: float, right: bool, cap: float, gap: str) -> _Value:
+    if change <= cap:
+        return _Value(text, bool(right), False)
+    return _Value(f"{_('{value}:').format(value=text)}{gap}{signed_share(change)} \u25b8", False, True)
+
+
+def _room(text: str, size: float) -> float:
+    return 10.0 + max(theme.text_width_px(line, size) for line in text.split("<br>"))
+
+
 def _range(view: _View, width: float, size: float) -> tuple[float, float]:
-    """Ends of the axis in percent: multiples of _ROUND around 0, now and every bar with the text beside it."""
-    texts = _texts(view)
-    room = np.array([[theme.text_width_px(text, size) + 10 for text, _right in row] for row in texts]).reshape(-1, 2)
-    right = np.array([[right for _text, right in row] for row in texts], dtype=bool).reshape(-1, 2)
-    start, stop = -_ROUND, _ROUND
-    for _again in range(4):  # a wider axis has less room for the texts
-        per_px = (stop - start) / width
-        low = np.concatenate([[0.0, view.now], (view.ends - np.where(right, 0.0, room * per_px)).ravel()])
-        high = np.concatenate([[0.0, view.now], (view.ends + np.where(right, room * per_px, 0.0)).ravel()])
-        start = min(start, _ROUND * np.floor(low.min() / _ROUND + 1e-9))
-        stop = max(stop, _ROUND * np.ceil(high.max() / _ROUND - 1e-9))
-    return 100.0 * float(start), 100.0 * float(stop)
+    """Ends of the axis in percent: multiples of _ROUND around 0, now and every bar, cut ones aside, with the text beside it."""
+    values = _values(view)
+    room = np.array([[_room(value.text, size) for value in row] for row in values]).reshape(-1, 2) / width
+    right, cut = (np.array([[getattr(v, name) for v in row] for row in values], bool).reshape(-1, 2) for name in ("right", "cut"))
+    # Where a text hangs and its share of the axis to the left and to the right of there; a cut bar holds its text beyond now.
+    at = np.concatenate([[0.0, view.now], np.where(cut, view.now, view.ends).ravel(), np.where(cut, view.cap(), view.now).ravel()])
+    none = np.zeros(2 + room.size)
+    left = np.concatenate([none[:2], np.where(right | cut, 0.0, room).ravel(), none[2:]])
+    right = np.concatenate([none[:2], np.where(right | cut, room, 0.0).ravel(), none[2:]])
+    # Two texts leave the rest of the axis to what lies between their ends; the pair that leaves least decides.
+    left_over = np.maximum(1.0 - left[:, None] - right[None, :], _LEAST_OVER)
+    span = float(((at[None, :] - at[:, None]) / left_over).max(initial=_ROUND))
+    for _again in range(3):  # rounding outwards makes it longer
+        start = _ROUND * np.floor((at - left * span).min() / _ROUND + 1e-9)
+        stop = _ROUND * np.ceil((at + right * span).max() / _ROUND - 1e-9)
+        span = max(span, stop - start)
+    return 100.0 * min(float(start), -_ROUND), 100.0 * max(float(stop), _ROUND)
 
 
 def _layout(view: _View, margin: dict, figure_width: int, size: float, wide: bool) -> dict:
@@ -154,6 +194,7 @@ def _layout(view: _View, margin: dict, figure_width: int, size: float, wide: boo
     small = size if not wide else size * theme.SMALL_SIZE / theme.TEXT_SIZE
     low, high = _range(view, width, size)
     ticks = theme.round_ticks(low, high, False, 6 if wide else 4)
+    ticks = ticks[ticks >= -100.0]  # a task cannot take less than no time: what is left of there is room for texts
     font = {"size": small, "color": colors.muted}
     return {
         "barmode": "overlay",
@@ -186,7 +227,7 @@ def _layout(view: _View, margin: dict, figure_width: int, size: float, wide: boo
         ],
         "annotations": [
             *_heads(view, margin, (low, high), width, size, small, wide),
-            *(note for i in range(len(view.rows)) for note in _row(view, i, margin, size, wide)),
+            *(note for i in range(len(view.rows)) for note in _row(view, i, margin, high, size, wide)),
         ],
     }
 
@@ -237,21 +278,27 @@ def _heads(
     return notes
 
 
-def _row(view: _View, i: int, margin: dict, size: float, wide: bool) -> list[dict]:
+def _row(view: _View, i: int, margin: dict, edge: float, size: float, wide: bool) -> list[dict]:
     """Name, the two values beside the ends, and where the verdict changes."""
     colors, row = view.colors, view.rows[i]
+    name = row.label
     if wide:
-        line, at = {"y": i}, {"x": 0, "xanchor": "right", "xshift": -8}
+        if theme.text_width_px(name, size) > (room := margin["l"] - 16):
+            lines = wrap(name, len(name) // 2 + 6, max_lines=2, placeholder="\u2026")
+            name = "<br>".join(labels.shortened(line, room, size) for line in lines)
+        line, at = {"y": i}, {"x": 0, "xanchor": "right", "xshift": -8, "align": "right"}
         flip_at = {"x": 1, "xanchor": "right", "xshift": margin["r"] - 4}
     else:
         line, at = {"y": i - _BAR / 2, "yanchor": "bottom", "borderpad": 0}, {"x": 0, "xanchor": "left", "xshift": -1}
         flip_at = {"x": 1, "xanchor": "right"}
-    notes = [_note(f"<b>{row.label}</b>" if not wide else row.label, size, colors.text, "head", xref="paper", **line, **at)]
+    notes = [_note(f"<b>{row.label}</b>" if not wide else name, size, colors.text, "head", xref="paper", **line, **at)]
     if row.flip_text:
         notes.append(_note(row.flip_text, size, colors.muted, "flip", xref="paper", **line, **flip_at))
     apart = 0.6 * size if view.split()[i] else 0.0
-    for end, (text, right) in enumerate(_texts(view)[i]):
-        side = {"xanchor": "left" if right else "right", "xshift": 4 if right else -4}
-        place = {"x": 100.0 * view.ends[i, end], "y": i, "yshift": (-apart, apart)[end == 0], **side}
-        notes.append(_note(text, size, colors.text, ("low", "high")[end], **place))
+    backing = {"bgcolor": theme.translucent(colors.ground, _BACKING), "borderpad": 0}
+    for end, value in enumerate(_values(view)[i]):
+        side = {"xanchor": "left" if value.right else "right", "xshift": 4 if value.right else -4}
+        x = edge if value.cut else 100.0 * view.ends[i, end]
+        place = {"x": x, "y": i, "yshift": (-apart, apart)[end == 0], "align": "right", **side, **backing}
+        notes.append(_note(value.text, size, colors.text, ("low", "high")[end], **place))
     return notes

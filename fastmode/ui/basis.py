@@ -15,7 +15,7 @@ from fastmode.productivity import TIME_PARTS
 from fastmode.ranges import ranges
 from fastmode.serving import PRECISIONS, precision_code
 from fastmode.serving.evidence import HBM, KINDS
-from fastmode.uncertainty import BENCHMARK, DRAWS, SIZE
+from fastmode.uncertainty import BENCHMARK, SIZE
 from fastmode.verdict import driver_text
 
 
@@ -269,7 +269,7 @@ def _worlds(e: Evaluation) -> list[str]:
     drawn = e.spread.worlds.drivers
     if not drawn or not np.isfinite(e.at(e.time_change)):
         return []
-    words = {"n": fmt.number(DRAWS), "drivers": ", ".join(driver_text(driver) for driver in drawn)}
+    words = {"n": fmt.number(e.spread.draws), "drivers": ", ".join(driver_text(driver) for driver in drawn)}
     return [
         _("band and chances: {n} worlds, the same for option and reference; drawn in each: {drivers}").format(**words),
         _("what you have set yourself is a point; ranges: data/assumptions.csv, data/profile_values.csv"),

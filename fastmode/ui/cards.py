@@ -40,16 +40,16 @@ def card_html(card: Card, theme: Mode) -> str:
     tone = "" if card.tone == SAME else card.tone
     if not is_figure:
         tone = "reason"
-    lines = "".join(f'<div class="card-line">{escape(line)}</div>' for line in card.lines)
+    lines = "".join(f'<div class="card-line">{_text(line)}</div>' for line in card.lines)
     tag = f'<span class="card-tag">{escape(card.tag)}</span>' if card.tag else ""
     unit = f'<span class="card-unit">{escape(card.unit)}</span>' if card.unit and is_figure else ""
     value = f'<div><span class="card-value{"" if is_figure else " words"}">{escape(card.value)}</span>{unit}</div>'
-    change = f'<div class="card-change {tone}">{escape(card.change)}</div>'
+    change = f'<div class="card-change {tone}">{_text(card.change)}</div>'
     # Time against the reference is what a person asks first, so it leads; the gain over no AI stands below it.
     change_leads = card.key == "net_productivity" and is_figure
     body = change + value if change_leads else value + change
     # Also without a band, so that nothing moves when a slider leaves the preset.
-    body += f'<div class="card-band">{escape(card.band)}</div>'
+    body += f'<div class="card-band">{_text(card.band)}</div>'
     return (
         f'<div class="fm-card fm-{theme}{" change-leads" if change_leads else ""}" data-card="{card.key}">'
         f'<div class="card-label"><span title="{escape(card.hint)}">{escape(card.label)}</span>'

@@ -16,6 +16,7 @@ import streamlit as st
 from plotly.utils import PlotlyJSONEncoder
 
 from fastmode.i18n import _
+from fastmode.ui import state
 from fastmode.ui.plotly_bundle import FILE_NAME, ensure_bundle
 
 _ASSETS = Path(__file__).with_name("chart_component")
@@ -45,7 +46,8 @@ def chart(
     key: stable, unique on the page, of letters, digits, "_" and "-" (ValueError otherwise); also the default of
     `layout.uirevision`. Zoom on an axis is kept as long as the range the figure asks for stays the same.
     alt: text alternative, states the finding.
-    height, height_narrow: px, the latter (default: the same) where the chart is narrower than 760 px.
+    height, height_narrow: px, the latter (default: the same) where the chart is narrower than 760 px. In a presentation the
+    former grows with the type.
     narrow: Plotly layout that overrides the figure's there, as nested dicts; lists are replaced, not merged. Dragging
     does not zoom there (a finger must be able to scroll the page) unless `narrow` or the figure sets `dragmode`.
 
@@ -55,7 +57,8 @@ def chart(
     if not re.fullmatch(r"[\w-]+", key, re.ASCII):
         raise ValueError(f"chart key {key!r} has characters other than letters, digits, _ and -")
     _prepare_bundle()
-    if height_narrow is not None and height_narrow != height:
+    height_narrow, height = height_narrow or height, round(state.scale() * height)
+    if height_narrow != height:
         # Reserves the narrow height in a narrow page until the component runs and knows its width: no jump. The width of
         # the page's content counts, not the screen's: an open sidebar takes its part.
         reserve = f".st-key-{key} {{ flex-basis: {height_narrow}px !important; height: {height_narrow}px !important; }}"
@@ -67,7 +70,7 @@ def chart(
             "key": key,
             "alt": alt,
             "height": height,
-            "heightNarrow": height_narrow or height,
+            "heightNarrow": height_narrow,
             "narrow": json.loads(json.dumps(narrow or {}, cls=PlotlyJSONEncoder)),
             # Text, because plotly's own encoder is the one that packs arrays and turns NaN into null.
             "figure": fig.to_json(validate=False),

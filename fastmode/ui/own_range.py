@@ -7,7 +7,7 @@ import math
 import streamlit as st
 
 from fastmode.i18n import _
-from fastmode.ranges import own_ranges, ranges
+from fastmode.ranges import own_ranges, ranges, source_range
 from fastmode.scenario import Field, Scenario, all_fields
 from fastmode.ui import state
 from fastmode.ui.mirror import decimals
@@ -68,4 +68,7 @@ def _use(name: str) -> None:
     if low is None or high is None or not low < high:
         st.session_state["own_range_wrong"] = name
         return
-    state.set_range(name, float(low), float(high))
+    scenario = st.session_state[state.SCENARIO]
+    source = source_range(name, str(scenario.task), state.catalog())
+    taken_back = source is not None and (source.low, source.high) == (low, high) and source.value == getattr(scenario, name)
+    state.set_range(name, *((None, None) if taken_back else (float(low), float(high))))

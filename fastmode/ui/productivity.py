@@ -70,8 +70,6 @@ def trade_label(trade) -> str:
 
 
 def _switches() -> None:
-    if st.query_params.get(state.SUBJECT) in SUBJECTS:  # a hand-made link may say the short word
-        st.session_state.setdefault(state.SUBJECT, st.query_params[state.SUBJECT])
     with st.container(horizontal=True, key="subject_row", gap="medium", vertical_alignment="bottom"):
         st.segmented_control(
             _("What is judged"), list(SUBJECTS), default=SCENARIO, format_func=lambda s: _(SUBJECTS[s]), key=state.SUBJECT,
@@ -101,7 +99,7 @@ def _map(picture: Picture, name: str) -> None:
     alt = _("Change in time per accepted task against the speed-up of the whole wait and the extra error. {marks}").format(
         marks=" ".join(_mark_text(m) for m in marks)
     )
-    chart(figure, key="break_even", alt=alt, height=round(state.scale() * break_even.HEIGHT), height_narrow=break_even.HEIGHT_NARROW, narrow=narrow)
+    chart(figure, key="break_even", alt=alt, height=break_even.HEIGHT, height_narrow=break_even.HEIGHT_NARROW, narrow=narrow)
     productivity_team.small_print(_map_note(drawn, e))
     with st.expander(_("The points as a table"), key="map_table"):
         table = pd.DataFrame(
@@ -122,9 +120,12 @@ def _map(picture: Picture, name: str) -> None:
 def _map_note(drawn, e) -> str:
     reference = str(e.catalog.presets.at[str(e.scenario.reference), "label"])
     text = _("The plane holds everything as for {reference}; only its whole wait and its error change.").format(reference=reference)
+    beyond = Judged(e, None).wait_speed_up > drawn.limit
     if np.isfinite(drawn.limit):
         text += " " + _("At this task even endless token speed shortens the wait by only {limit}: calls and tools stay.").format(limit=fmt.ratio(drawn.limit))
-    return text + " " + _("Filled: the option. Diamonds: the founding claim. Hollow: published pairs, each against its own standard tier, with the 90 % band of its error.")
+    if beyond:
+        text += " " + _("The option lies beyond that because its calls also start sooner.")
+    return text + " " + _("Filled: the option, with the 90 % band of its extra error. Diamonds: the founding claim. Hollow: published pairs, each against its own standard tier, with the 90 % band of its error.")
 
 
 def _own_mark(own: Judged, picture: Picture) -> list[break_even.MapPoint]:
@@ -193,7 +194,7 @@ def _time(picture: Picture, name: str) -> None:
     text = _(
         "Correction time, everything after the first attempt: {now} ({share} of the task) with {option}, {before} ({other}) with {reference}."
     ).format(now=fmt.duration(now), share=shares[0], option=name, before=fmt.duration(before), other=shares[1], reference=reference)
-    chart(figure, key="where_time", alt=text, height=round(state.scale() * task_time.HEIGHT), height_narrow=task_time.HEIGHT_NARROW, narrow=narrow)
+    chart(figure, key="where_time", alt=text, height=task_time.HEIGHT, height_narrow=task_time.HEIGHT_NARROW, narrow=narrow)
     productivity_team.small_print(text + " " + _("The lower pair is the same if errors that escape review cost nothing. Whisker: 90 % band of the difference, seen from the reference's bar."))
 
 
@@ -249,7 +250,7 @@ def _tornado(rows: list[tornado.Swing], judged: Judged) -> None:
         label=top.label, low=fmt.signed_share(min(top.change_low, top.change_high)), high=fmt.signed_share(max(top.change_low, top.change_high))
     )
     st.caption(_("Each assumption alone at the 5th and at the 95th percentile of its range, all others as they are. What you have set yourself is a point and has no bar."))
-    chart(figure, key="tornado", alt=alt, height=round(state.scale() * heights[0]), height_narrow=heights[1], narrow=narrow)
+    chart(figure, key="tornado", alt=alt, height=heights[0], height_narrow=heights[1], narrow=narrow)
 
 
 def _flip_sentence(turning: list[Flip], judged: Judged) -> str:
@@ -257,6 +258,10 @@ def _flip_sentence(turning: list[Flip], judged: Judged) -> str:
         return _("No single assumption, moved within its limits, changes which of the two takes less time.")
     first, f = turning[0], all_fields()[turning[0].field]
     words = {"field": driver_text(first.field), "flip": f.words(first.flip), "now": f.words(first.value)}
+    if not f.drawn:
+        return _("Nearest: the verdict turns with {field} at {flip} (now {now}), which is yours to choose.").format(**words)
+    if not any(one.plausible for one in turning):
+        return _("No plausible value of a single assumption turns the verdict; the nearest is {field} at {flip} (now {now}).").format(**words)
     if first.plausible:
         return _("Nearest: the verdict turns with {field} at {flip} (now {now}), a plausible value.").format(**words)
     return _("Nearest: the verdict turns with {field} at {flip} (now {now}), outside its plausible range.").format(**words)
@@ -273,10 +278,16 @@ def _flip_table(turning: list[Flip]) -> None:
             _("plausible range"): [
                 _("{low} to {high}").format(low=declared[one.field].words(one.low), high=declared[one.field].words(one.high)) for one in turning
             ],
-            _("plausible"): [_("yes") if one.plausible else _("no") for one in turning],
+            _("plausible"): [_likely(one) for one in turning],
         }
     )
     st.dataframe(table, hide_index=True, width="stretch", height="content", key="flip_table")
+
+
+def _likely(one: Flip) -> str:
+    if not all_fields()[one.field].drawn:
+        return _("your choice")
+    return _("yes") if one.plausible else _("no")
 
 
 # --- from tokens to the task ------------------------------------------------------------------------------------------
@@ -306,5 +317,5 @@ def _chain(judged: Judged, name: str) -> None:
         first=ratios[0], last=ratios[-1], steps=", ".join(f"{link.label} {ratio}" for link, ratio in zip(links, ratios, strict=True))
     )
     figure, narrow = speed_chain.speed_chain_figure(links, mode(), scale=state.scale())
-    chart(figure, key="chain", alt=text, height=round(state.scale() * speed_chain.HEIGHT), height_narrow=speed_chain.HEIGHT_NARROW, narrow=narrow)
+    chart(figure, key="chain", alt=text, height=speed_chain.HEIGHT, height_narrow=speed_chain.HEIGHT_NARROW, narrow=narrow)
     st.caption(_("How many times shorter with {option}; below 1x it takes longer.").format(option=name))

@@ -145,7 +145,7 @@ def throughput(judged: Judged, name: str) -> None:
     ]
     figure, narrow = chart_throughput.throughput_figure(agents, streams, float(s.agents), mode(), scale=state.scale())
     text = " ".join(_bound_text(labels[kind], one, e) for kind, one in found.items())
-    chart(figure, key="throughput", alt=text, height=round(state.scale() * chart_throughput.HEIGHT), height_narrow=chart_throughput.HEIGHT_NARROW, narrow=narrow)
+    chart(figure, key="throughput", alt=text, height=chart_throughput.HEIGHT, height_narrow=chart_throughput.HEIGHT_NARROW, narrow=narrow)
     small_print(
         text + " " + _("Throughput is the smaller of what the agents attempt and what people can prompt, review and correct. An upper bound: switching between tasks is taken as free.")
     )
@@ -156,6 +156,8 @@ def _bound_text(label: str, one, e) -> str:
         "option": label, "rate": fmt.number(e.at(one.per_h)), "kink": fmt.number(e.at(one.kink_agents)),
         "team": fmt.number(float(e.scenario.team_size)),
     }  # fmt: skip
+    if not np.isfinite(e.at(one.kink_agents)):
+        return _("{option}: {rate} accepted tasks an hour by a team of {team}; no person is needed, so the agents are the bottleneck.").format(**words)
     if e.at(one.kink_agents) <= 1.0:
         return _("{option}: {rate} accepted tasks an hour by a team of {team}; review is the bottleneck from the first agent on.").format(**words)
     if bool(np.ravel(one.review_bound)[0]):

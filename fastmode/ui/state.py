@@ -58,10 +58,14 @@ def make_link_canonical(page) -> None:
     st.session_state[EXPECTED] = scenario
     wanted = links.to_params(scenario)
     view = {key: values[-1] for key, values in raw.items() if key in links.VIEW_KEYS}
-    for key in VIEW_WORDS.keys() & view.keys():
-        word = _view_word(key, view.pop(key))
+    for key in sorted(VIEW_WORDS.keys() & view.keys()):
+        text = view.pop(key)
+        word = _view_word(key, text)
         if word:
             view[key] = word
+        else:
+            known = ", ".join(VIEW_WORDS[key])
+            ignored.append(Ignored(key, text[: links.MAX_SHOWN_CHARACTERS], _("not one of {known}").format(known=known)))
     if view.keys() & set(validation.KEYS.values()):
         checked, unused = validation.from_query(view)
         ignored += [Ignored(*part) for part in unused]

@@ -44,7 +44,7 @@ def shown(at: AppTest) -> dict[str, tuple[str, str]]:
         key = re.search(r'data-card="(\w+)"', text)
         if key:
             value, unit, change = (
-                html.unescape("".join(re.findall(rf'class="{name}[^"]*">([^<]*)<', text)))
+                html.unescape("".join(re.findall(rf'class="{name}[^"]*">([^<]*)<', text))).replace("\u00a0", " ")
                 for name in ("card-value", "card-unit", "card-change")
             )
             found[key[1]] = (join_unit(value, unit), change)

@@ -83,7 +83,7 @@ def shared(at) -> dict[str, list[str]]:
 
 def ends(at) -> tuple[float, float]:
     """The 90 % band of the verdict, in percent."""
-    low, high = re.search(r"\(90 %: ([+-][\d.]+) % to ([+-][\d.]+) %\)", verdict(at)).groups()
+    low, high = re.search(r"\(90 %: ([+-][\d.]+) % to ([+-][\d.]+) %[,)]", verdict(at)).groups()
     return float(low), float(high)
 
 
@@ -93,12 +93,12 @@ def ends(at) -> tuple[float, float]:
 READINGS = {"points": (29.4, -7.9), "factor": (-5.2, -20.4)}
 FIRST_FLIP = {
     "points": (
-        ("Machine time per task", "3.54x", "1x", "12.1 min", "yes"),  # 726 s of waiting
-        ("Cost of an escaped error", "0.447 x fix time", "0 x fix time", "3.42 min", "yes"),
+        ("Machine time per task", "3.54x", "1x", "12.1 min", "your choice"),  # 726 s of waiting
+        ("Cost of an escaped error", "0.447x fix time", "0x fix time", "3.42 min", "no"),
     ),
     "factor": (
-        ("Machine time per task", "0.572x", "1x", "1.95 min", "yes"),  # 117 s
-        ("Cost of an escaped error", "4.92 x fix time", "0 x fix time", "3.42 min", "yes"),
+        ("Machine time per task", "0.572x", "1x", "1.95 min", "your choice"),  # 117 s
+        ("Cost of an escaped error", "4.92x fix time", "0x fix time", "3.42 min", "yes"),
     ),
 }
 WORDS = {"points": ("takes 29 % more ", "takes 7.9 % less "), "factor": ("takes 5.2 % less ", "takes 20 % less ")}
@@ -312,11 +312,11 @@ def test_a_range_of_ones_own_is_set_shown_shared_and_taken_back():
     choose_range(at, "escape_factor", 2.5, 3.5)
     assert at.text_input(key="rg").value == "of:2.5:3.5" and shared(at)["rg"] == ["of:2.5:3.5"]
     assert own_range_title(at) == "A range of your own (1 set)"
-    assert at.button(key="own_range_of").label == "Cost of an escaped error: 2.5 x fix time to 3.5 x fix time; back to the source"
+    assert at.button(key="own_range_of").label == "Cost of an escaped error: 2.5x fix time to 3.5x fix time; back to the source"
     low, high = ends(at)
     assert high - low < before[1] - before[0] and high < before[1]
     assert "takes 29 % more " in verdict(at)  # the value itself has not moved
-    assert flip_of(at, "Cost of an escaped error")["plausible range"] == "2.5 x fix time to 3.5 x fix time"
+    assert flip_of(at, "Cost of an escaped error")["plausible range"] == "2.5x fix time to 3.5x fix time"
     at.button(key="own_range_of").click().run()
     assert at.text_input(key="rg").value == "none" and "rg" not in shared(at)
     assert ends(at) == before and own_range_title(at) == "A range of your own"
@@ -356,13 +356,13 @@ def test_a_range_of_a_link_is_shown_and_its_wrong_part_named():
     at = open_page("j=points&rg=of:2.5:3.5;zz:1:2;d:0.9:0.3")
     assert at.text_input(key="rg").value == "of:2.5:3.5" and own_range_title(at) == "A range of your own (1 set)"
     assert len(notices(at)) == 1
-    assert "zz:1:2: no assumption with the key zz" in notices(at)[0] and "d:0.9:0.3: Errors caught takes two numbers" in notices(at)[0]
+    assert "zz:1:2: no assumption with such a key" in notices(at)[0] and "d:0.9:0.3: Errors caught takes two numbers" in notices(at)[0]
 
 
 # --- links ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("word", ["points", "founding claim, points"])
+@pytest.mark.parametrize("word", ["points", "claim, points"])
 def test_both_spellings_of_a_subject_open_the_claim(word):
     at = open_page(urlencode({"j": word}))
     assert at.segmented_control(key="j").value == "points" and "takes 29 % more " in verdict(at)
@@ -378,10 +378,10 @@ def test_the_shared_link_opens_the_same_subject():
     assert verdict(again) == verdict(at) and table(again, "flips at").equals(table(at, "flips at"))
 
 
-@pytest.mark.parametrize("query", ["j=nonsense", "j=", "j=<script>", "present=maybe", "present=1", "j=points&j=nonsense"])
-def test_unusable_view_keys_are_ignored(query):
+@pytest.mark.parametrize(("query", "said"), [("j=nonsense", 1), ("j=", 1), ("j=<script>", 1), ("present=maybe", 0), ("present=1", 0), ("j=points&j=nonsense", 1)])  # fmt: skip
+def test_unusable_view_keys_are_ignored(query, said):
     at = open_page(query)
-    assert notices(at) == [] and not at.error and not at.warning
+    assert len(notices(at)) == said and not at.error and not at.warning
     assert "Codex-Spark takes 34 % more " in verdict(at) and chart_keys(at) == CHARTS
     assert not [button for button in at.button if button.key == "leave_presentation"]
 

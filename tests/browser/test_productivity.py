@@ -129,7 +129,7 @@ def test_controls_stand_still_while_the_subject_changes(server, page):
     driver.open(page, server.link(PATH))
     ready(page)
     box = page.locator(".st-key-subject_row").bounding_box()
-    switch(page, "j", "founding claim, points")
+    switch(page, "j", "claim, points")
     after = page.locator(".st-key-subject_row").bounding_box()
     assert after["height"] == box["height"] and after["x"] == box["x"]
     assert abs(after["y"] - box["y"]) < 30  # at most a line of the verdict
@@ -152,7 +152,7 @@ def test_charts_have_their_height_before_they_are_drawn(server, page):
 
 def test_the_address_and_the_shared_link_open_the_same_picture_in_a_fresh_browser(server, page, new_page):
     driver.open(page, server.link(PATH))
-    switch(page, "j", "founding claim, factor")
+    switch(page, "j", "claim, factor")
     switch(page, "mirror_s", "favours speed")
     switch(page, "mirror_el", "acceptance")
     page.locator(".st-key-mirror_tm input").fill("25")
@@ -160,7 +160,7 @@ def test_the_address_and_the_shared_link_open_the_same_picture_in_a_fresh_browse
     driver.wait_idle(page, stable_ms=500)
     ready(page)
     seen = picture(page)
-    assert seen[1] == "founding claim, factor" and " 25 developers" in page.locator("[data-testid=stMain]").inner_text()
+    assert seen[1] == "claim, factor" and " 25 developers" in page.locator("[data-testid=stMain]").inner_text()
     scenario = scenario_of(page.url)
     assert (scenario.assumption_set, scenario.error_level, scenario.team_size) == ("favours-speed", "acceptance", 25)
     driver.press(page, "Share")
@@ -175,7 +175,7 @@ def test_the_address_and_the_shared_link_open_the_same_picture_in_a_fresh_browse
 
 def test_reload_and_page_switch_keep_the_picture(server, page):
     driver.open(page, server.link(PATH))
-    switch(page, "j", "founding claim, points")
+    switch(page, "j", "claim, points")
     driver.nudge(page, "Cost of an error", -2)
     ready(page)
     seen = picture(page)

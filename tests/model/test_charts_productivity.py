@@ -50,15 +50,16 @@ def boxes(layout: dict, width: float, height: float) -> list[theme.Box]:
         if str(note["xref"]).endswith(" domain"):
             rows, size = note["text"].split("<br>"), note["font"]["size"]
             long = max(0.5 * size * len(plain(row)) for row in rows)
-            at = note["x"] * width + note["xshift"], note["y"] * height + note["yshift"]
+            across, up = (note["ax"], -note["ay"]) if note["showarrow"] else (note["xshift"], note["yshift"])
+            at = note["x"] * width + across, note["y"] * height + up
             found.append(theme.Box.around(*at, long, size * len(rows)))
     return found
 
 
-def no_overlap(fig: go.Figure, narrow: dict, heights: tuple[int, int]) -> int:
+def no_overlap(fig: go.Figure, narrow: dict, heights: tuple[int, int], scale: float = 1.0) -> int:
     """Number of texts looked at; fails where two share room at any width of its layout."""
-    seen = 0
-    for layout, height, widths in ((layout_of(fig), heights[0], WIDTHS["wide"]), (narrow, heights[1], WIDTHS["narrow"])):
+    seen, wide = 0, WIDTHS["wide"] if scale == 1.0 else (labels.PRESENTED_PX, 1456, 1900)
+    for layout, height, widths in ((layout_of(fig), scale * heights[0], wide), (narrow, heights[1], WIDTHS["narrow"])):
         for width in widths:
             found = boxes(layout, width, height)
             assert not any(a.overlaps(b) for a, b in itertools.combinations(found, 2)), width
@@ -187,12 +188,60 @@ def test_a_thin_line_leads_from_the_wait_to_the_tokens():
     np.testing.assert_allclose(line.x[[0, 1, 3, 4]], [2.616, 15.385, 1.563, 2.5])
     np.testing.assert_allclose(line.y[[0, 1, 3, 4]], [19.7, 19.7, 0, 0])
     assert list(ends.x) == pytest.approx([15.385, 2.5])
-    assert set(noted(layout_of(fig), "tokens")) == {"15.4x tokens", "2.5x tokens"}
+    assert set(noted(layout_of(fig), "tokens")) == {"15.4x tokens", "Opus 4.6 fast: 2.5x tokens"}
     assert noted(narrow, "tokens") == ["15.4x tokens"]  # a phone has room for the scenario's own
     fig, _narrow = draw_map([replace(NOW, token_speed_up=400.0)])
     assert trace(fig, "token ends").x[0] == 30 and noted(layout_of(fig), "tokens") == ["400x tokens"]
     fig, _narrow = draw_map([replace(NOW, token_speed_up=math.nan)])
     assert "tokens" not in metas(fig)
+
+
+CLUSTER = [  # published pairs of the default scenario: six at the left, four of them on one line
+    MapPoint("Opus 4.6 fast", "published", 1.589, 0.0, change=-0.061, token_speed_up=2.615),
+    MapPoint("Sonnet 4.6", "published", 1.206, 0.054, -0.107, 0.276, 0.088, 1.466),
+    MapPoint("GPT-5.6 Sol on Cerebras", "published", 1.992, 0.0, change=-0.079, token_speed_up=9.615),
+    MapPoint("GPT-6 Astra fast", "published", 1.562, 0.0, change=-0.078, token_speed_up=1.96),
+    MapPoint("GPT-6 Astra Ultrafast", "published", 2.840, 0.0, change=-0.146, token_speed_up=8.499),
+    MapPoint("Gemini 3 Flash", "published", 1.364, 0.031, -0.123, 0.248, 0.032, 1.77),
+]
+
+
+def crossed(note: dict, found: list[theme.Box], width: float, height: float) -> bool:
+    """True where the line from a text to its point runs through another text."""
+    x, y = note["x"] * width, note["y"] * height
+    steps = np.linspace(0, 1, 200)
+    along_x, along_y = x + steps * note["ax"], y - steps * note["ay"]
+    inside = [(along_x > b.left) & (along_x < b.right) & (along_y > b.bottom) & (along_y < b.top) for b in found]
+    return sum(np.any(hits) for hits in inside) > 1  # it ends in its own
+
+
+@pytest.mark.parametrize("scale", [1.0, 1.3])
+def test_points_close_together_are_named_with_lines_that_lead_to_them(scale):
+    fig, narrow = draw_map([*POINTS[:3], *CLUSTER], scale=scale)
+    layout, wide = layout_of(fig), 760 if scale == 1.0 else labels.PRESENTED_PX
+    texts = [plain(text) for text in noted(layout, "published")]
+    unnamed = [point.label for point in CLUSTER if not any(text.startswith(point.label) for text in texts)]
+    assert len(texts) >= 5 and set(unnamed) <= {"Opus 4.6 fast", "GPT-6 Astra fast"}  # these two marks lie on each other
+    led = [note for note in layout["annotations"] if note["showarrow"]]
+    size = wide, scale * break_even.HEIGHT
+    plot = size[0] - layout["margin"]["l"] - layout["margin"]["r"], size[1] - layout["margin"]["t"] - layout["margin"]["b"]
+    assert led and not any(crossed(note, boxes(layout, *size), *plot) for note in led)
+    assert no_overlap(fig, narrow, (break_even.HEIGHT, break_even.HEIGHT_NARROW), scale) > 30
+
+
+def test_the_end_of_a_token_line_is_written_only_for_points_with_a_name_and_for_two_at_most():
+    fig, narrow = draw_map([*POINTS[:3], *CLUSTER])
+    own, *others = sorted(noted(layout_of(fig), "tokens"))
+    assert own == "15.4x tokens" and 1 <= len(others) <= 2
+    names = [plain(text) for text in noted(layout_of(fig), "published")]
+    assert all(any(name.startswith(text.partition(":")[0]) for name in names) for text in others)
+    assert noted(narrow, "tokens") == ["15.4x tokens"]
+
+
+def test_both_readings_of_the_claim_have_their_label_on_a_phone():
+    claims = [replace(POINTS[1], label="6x faster, +20 points"), replace(POINTS[2], label="6x faster, 1.2x errors")]
+    _fig, narrow = draw_map([NOW, *claims, *CLUSTER])
+    assert [plain(text) for text in noted(narrow, "claim")] == ["6x faster, +20 points +29 %", "6x faster, 1.2x errors -5.2 %"]
 
 
 def test_every_label_carries_its_change_in_the_colour_of_better_or_worse():
@@ -231,7 +280,7 @@ def test_texts_of_the_map_do_not_cover_each_other_at_any_width():
     for scale in (1.0, 1.3):
         for points in (POINTS, [*POINTS, *crowd], [replace(NOW, extra_error=0.7), *POINTS[1:], *crowd]):
             fig, narrow = draw_map(points, scale=scale)
-            assert no_overlap(fig, narrow, (break_even.HEIGHT, break_even.HEIGHT_NARROW)) > 30
+            assert no_overlap(fig, narrow, (break_even.HEIGHT, break_even.HEIGHT_NARROW), scale) > 30
 
 
 def test_the_scale_of_token_speeds_stands_above_and_leaves_out_what_has_no_room():
@@ -365,6 +414,64 @@ def test_the_axis_of_the_tornado_moves_in_steps_and_holds_zero_and_now():
     assert same[0] == same[1]
 
 
+EXTREME = [replace(SWINGS[0], change_high=1500.0), *SWINGS[1:]]
+
+
+def test_a_bar_far_longer_than_the_others_is_cut_with_its_value_at_the_edge():
+    fig, narrow = tornado_figure(EXTREME, 0.34, "light")
+    for layout in (layout_of(fig), narrow):
+        high = layout["xaxis"]["range"][1]
+        assert high <= 300
+        (cut,) = [note for note in layout["annotations"] if "\u25b8" in note["text"] and note["name"] == "high"]
+        assert (cut["text"], cut["x"], cut["xanchor"]) == ("15 fixes:<br>+150\u202f000 % \u25b8", high, "right")
+    assert trace(fig, "high").hovertext[0] == "Cost of an escaped error 15 fixes: +150\u202f000 % time per accepted task"
+    both = [replace(SWINGS[2], change_low=20.0, change_high=30.0), *SWINGS[:2]]
+    texts = noted(layout_of(tornado_figure(both, 0.34, "light")[0]), "high")
+    assert texts[0] == "50 %: +3\u202f000 % \u25b8"  # the two share the height of the bar
+
+
+@pytest.mark.parametrize(
+    ("highs", "now", "cap"),
+    [
+        ((0.7, 0.5, 0.4), 0.3, 1.0),
+        ((9.0, 0.5, 0.4), 0.3, 1.0),
+        ((9.0, 4.0, 2.0), 0.3, 2.0),
+        ((9.0, 8.0, 7.0), 0.3, 3.0),
+        ((1.4, 0.5, 0.4), 0.3, 1.4),  # too little beyond 1 to be worth a cut
+        ((9.0, 8.0, 7.0), 4.0, 6.0),
+        ((), -0.2, 1.0),
+    ],
+)
+def test_bars_are_cut_at_the_third_longest_within_limits_and_beyond_now(highs, now, cap):
+    ends = np.array([(0.0, high) for high in highs]).reshape(-1, 2)
+    assert tornado._View(theme.palette("light"), [], ends, now).cap() == pytest.approx(cap)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1.3])
+def test_a_name_without_room_at_the_left_has_two_lines(scale):
+    label = "Whether the benchmark's gap holds on this task"
+    layout = layout_of(tornado_figure([replace(SWINGS[0], label=label), SWINGS[1]], 0.34, "light", scale=scale)[0])
+    long, short = (note for note in layout["annotations"] if note["name"] == "head")
+    lines = long["text"].split("<br>")
+    assert (" ".join(lines), len(lines), short["text"]) == (label, 2, "Lines to review")
+    assert all(theme.text_width_px(line, long["font"]["size"]) <= layout["margin"]["l"] - 8 for line in lines)
+
+
+def test_in_a_presentation_the_bars_of_the_tornado_keep_their_room():
+    long = [replace(row, label=f"{row.label} of the whole team", low_text="80 000 tokens", high_text="300 tokens") for row in SWINGS]
+    for rows in (SWINGS, long):
+        low, high = layout_of(tornado_figure(rows, 0.34, "light", scale=1.3)[0])["xaxis"]["range"]
+        assert -100 <= low and high <= 160
+
+
+def test_values_have_the_ground_behind_them_and_no_time_below_none_is_marked():
+    fig, narrow = tornado_figure(SWINGS, 0.34, "dark")
+    for layout in (decoded(fig), narrow):
+        grounds = {note.get("bgcolor") for note in layout["annotations"] if note["name"] in ("low", "high")}
+        assert grounds == {"rgba(14,17,22,0.85)"}
+        assert min(layout["xaxis"]["tickvals"]) >= -100 and len(layout["xaxis"]["tickvals"]) >= 2
+
+
 def test_zero_reads_same_time_and_now_is_named():
     fig, narrow = tornado_figure(SWINGS, 0.34, "light")
     colors = theme.palette("light")
@@ -439,21 +546,22 @@ def test_the_chain_falls_from_tokens_to_the_task_as_ratios_from_no_gain():
         assert at == pytest.approx([math.log10(v) for v in (15.385, 2.616, 2.204, 1.208, 1.0)])
 
 
-def test_the_chain_says_the_times_wide_and_where_they_fit_on_a_phone():
+def test_the_chain_says_the_times_under_the_names_in_every_row():
     fig, narrow = speed_chain_figure(CHAIN, "light")
-    heads = [plain(text.replace("<br>", "|")) for text in noted(layout_of(fig), "head")]
-    assert heads[0] == "writing tokens|2.05 min \u2192 8 s" and heads[4] == "whole task with corrections|25.7 min \u2192 34.4 min"
-    times = noted(narrow, "times")
-    assert times[0] == "2.05 min \u2192 8 s" and times[-1] == "25.7 min \u2192 34.4 min"
-    plot = theme.NARROWEST_PX - narrow["margin"]["l"] - narrow["margin"]["r"]
-    low, high = narrow["xaxis"]["range"]
-    spans: dict[float, list[tuple[float, float]]] = {}
-    for note in narrow["annotations"]:
-        if note["name"] in ("ratio", "times") and note["xref"] == "x":
-            at = (note["x"] - low) / (high - low) * plot + note["xshift"]
-            spans.setdefault(note["y"], []).append((at, at + theme.text_width_px(plain(note["text"]), note["font"]["size"])))
-    assert len(spans) == 5 and all(stop <= plot for row in spans.values() for _start, stop in row)
-    assert not any(a[1] > b[0] for row in spans.values() for a, b in itertools.pairwise(sorted(row)))
+    for layout in (layout_of(fig), narrow):
+        heads = [plain(text.replace("<br>", "|")) for text in noted(layout, "head")]
+        assert heads[0] == "writing tokens|2.05 min \u2192 8 s" and heads[4] == "whole task with corrections|25.7 min \u2192 34.4 min"
+        places = {(n["xref"], n["x"], n["xanchor"], n["xshift"]) for n in layout["annotations"] if n["name"] == "head"}
+        assert len(places) == 1
+
+
+def test_names_and_times_fit_between_the_bars_of_a_phone():
+    _fig, narrow = speed_chain_figure(CHAIN, "light")
+    height = speed_chain.HEIGHT_NARROW - narrow["margin"]["t"] - narrow["margin"]["b"]
+    row_px = height / (narrow["yaxis"]["range"][0] - narrow["yaxis"]["range"][1])
+    two_lines = 1.3 * (2 * note_of(narrow, "head")["font"]["size"] - 1) + note_of(narrow, "head")["yshift"]
+    assert (1 - trace(_fig, "chain").width) * row_px >= two_lines
+    assert (-narrow["yaxis"]["range"][1] - trace(_fig, "chain").width / 2) * row_px >= two_lines
 
 
 def test_the_axis_of_the_chain_moves_in_steps_and_leaves_room_for_the_ratio():
@@ -483,7 +591,7 @@ def test_falls_lead_from_the_end_of_a_bar_down_to_the_next():
     fig, narrow = speed_chain_figure(CHAIN, "light")
     falls = [shape for shape in layout_of(fig)["shapes"] if shape["x0"] != 1]
     assert [(shape["x0"], shape["y0"], shape["y1"]) for shape in falls] == [
-        (15.385, 0.25, 0.75), (2.616, 1.25, 1.75), (2.204, 2.25, 2.75), (1.208, 3.25, 3.75),
+        (15.385, 0.21, 0.79), (2.616, 1.21, 1.79), (2.204, 2.21, 2.79), (1.208, 3.21, 3.79),
     ]  # fmt: skip
     assert {shape["x0"] for shape in narrow["shapes"]} == {1}  # phones have the names there
 
@@ -518,6 +626,29 @@ def test_the_machine_alone_is_dashed_where_it_is_not_used():
     assert drawn[4.0] == pytest.approx(60) and drawn[2.0] == pytest.approx(30)
     assert drawn[1.0] == pytest.approx(15)  # one line below the corner
     assert trace(fig, "reference:accepted").line.dash is None
+
+
+@pytest.mark.parametrize(
+    ("stream", "dashed"),
+    [
+        (SLOW, True),
+        (replace(SLOW, reviewers_per_h=120.0), False),  # the machine never has more
+        (replace(SLOW, machine_per_h=15.0 + 15.0 * AGENTS, reviewers_per_h=9.0), False),  # it starts at 15, beyond the axis
+        (replace(SLOW, machine_per_h=np.full(33, np.inf)), False),
+    ],
+)
+def test_the_key_speaks_of_dashes_only_where_some_are_drawn(stream, dashed):
+    fig, narrow = draw_throughput([stream])
+    for layout in (layout_of(fig), narrow):
+        assert ("dashed" in noted(layout, "key")[0]) == dashed
+        assert layout["yaxis"]["title"]["text"] == "accepted tasks an hour, whole team"
+
+
+def test_the_dashed_line_starts_at_the_corner():
+    fast = replace(FAST, machine_per_h=359.7 * AGENTS, reviewers_per_h=18.83)
+    line = trace(draw_throughput([fast])[0], "scenario:machine")
+    (corner,) = line.y[np.isclose(line.x, 18.83 / 359.7)]
+    assert corner == pytest.approx(18.83)
 
 
 def test_now_is_marked_on_both_lines_and_said():
@@ -571,7 +702,7 @@ def test_texts_of_the_throughput_do_not_cover_each_other():
         for reviewers in (5.0, 18.0, 19.5, 30.0, 300.0):
             for now in (0.5, 1.0, 2.0, 8.0):
                 fig, narrow = draw_throughput([SLOW, replace(FAST, reviewers_per_h=reviewers)], now, scale=scale)
-                assert no_overlap(fig, narrow, (throughput.HEIGHT, throughput.HEIGHT_NARROW)) >= 18
+                assert no_overlap(fig, narrow, (throughput.HEIGHT, throughput.HEIGHT_NARROW), scale) >= 18
 
 
 def test_options_keep_their_colours_and_another_length_is_refused():
@@ -655,6 +786,27 @@ def test_a_long_change_leaves_name_and_total_their_room_on_a_phone(band):
     head, total = plain(noted(narrow, "head")[0]), plain(noted(narrow, "total")[0])
     assert theme.text_width_px(head + total, 13, bold=True) < theme.NARROWEST_PX
     assert "+34 %" in total + "".join(noted(narrow, "change"))
+
+
+@pytest.mark.parametrize("scale", [1.0, 1.3])
+@pytest.mark.parametrize("label", ["6x faster, 1.2x errors", "A model with a very long name of its own on another machine"])
+def test_a_bold_name_ends_before_the_bars(label, scale):
+    fig, narrow = task_time_figure([replace(bar(CODEX), label=label)], "light", 3600, scale=scale)
+    head, left = note_of(layout_of(fig), "head"), fig.layout.margin.l
+    name = plain(head["text"].partition("<br>")[0])
+    assert head["xshift"] + theme.text_width_px(name, head["font"]["size"], bold=True) <= 0
+    assert (name == label) if label.startswith("6x") else (name.endswith("\u2026") and name[:-1] == label[: len(name) - 1])
+    assert left <= 320 * scale
+    on_phone = plain(note_of(narrow, "head")["text"]) + plain(note_of(narrow, "total")["text"])
+    assert theme.text_width_px(on_phone, note_of(narrow, "head")["font"]["size"], bold=True) <= theme.NARROWEST_PX - 16
+
+
+def test_a_text_is_shortened_only_where_it_has_no_room():
+    assert labels.shortened("Codex-Spark", 200, 14) == "Codex-Spark"
+    short = labels.shortened("Codex-Spark", 60, 14)
+    assert short.endswith("\u2026") and "Codex-Spark".startswith(short[:-1])
+    assert theme.text_width_px(short, 14) <= 60 < theme.text_width_px("Codex-Spark"[: len(short)] + "\u2026", 14)
+    assert labels.shortened("Codex-Spark", 1, 14) == "C\u2026"
 
 
 # All of them

@@ -282,3 +282,18 @@ def test_the_first_row_changes_with_the_escape_factor():
     three, none = (flips(replace(STANDARD, escape_factor=x), CLAIM[MORE_POINTS], CAT)[0] for x in (3.0, 0.0))
     assert (three.field, round(three.flip, 2)) == ("task_scale", 3.54)
     assert (none.field, none.value, round(none.flip, 2)) == ("escape_factor", 0.0, 0.45)
+
+
+def test_a_trade_whose_error_is_cut_at_1_still_turns():
+    """From 90 % wrong, 20 points more are 100 %: judged so, and turned by what makes the waiting longer or errors cheaper."""
+    listed = found(of("opus-4.6", error=0.9), MORE_POINTS)
+    for name in ("tool_time_s", "fix_time_s"):
+        moved = evaluate(of("opus-4.6", error=0.9, **{name: listed[name].flip}), CAT)
+        assert Judged(moved, CLAIM[MORE_POINTS]).change == pytest.approx(0.0, abs=1e-6)
+
+
+def test_a_value_of_the_users_own_does_not_make_its_flip_plausible():
+    """1 to 15 fixes by hand is the source's range, also where the user has set none."""
+    free, plain = (found(of("opus-4.6", escape_factor=value), MORE_POINTS)["escape_factor"] for value in (0.0, 3.0))
+    assert free.flip == pytest.approx(plain.flip, rel=1e-6) and not free.plausible and not plain.plausible
+    assert (free.low, free.high) == (1.0, 15.0)

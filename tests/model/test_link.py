@@ -253,3 +253,18 @@ def test_a_label_wins_over_an_equal_id():
     f = all_fields()["hardware"]
     twisted = replace(f, choices=(("b200_sxm", "B200"), ("other", "b200_sxm")))
     assert parse(twisted, "b200_sxm") == ("other", "")
+
+
+def test_an_assumption_set_named_by_its_short_key_alone_stands_for_its_values():
+    """A link of the app carries some of the values; then they are what counts."""
+    typed, named = from_query("s=favours-speed")[0], from_query("assumption_set=favours-speed")[0]
+    assert typed == named and (typed.error, typed.fix_time_s, typed.assumption_set) == (0.1, 300.0, "favours-speed")
+    written = from_query("s=favours+speed&e=0.2")[0]
+    assert (written.error, written.fix_time_s) == (0.2, DEFAULT.fix_time_s)
+    assert from_query(to_query(typed))[0] == typed
+
+
+def test_a_hostile_range_is_answered_in_a_few_words():
+    for text in ("x" * 6000, "of:1:8;" * 1250, ";".join(f"k{i}:1:2" for i in range(500))):
+        reasons = [note.reason for note in from_query({"rg": text})[1]]
+        assert 1 <= len(reasons) <= 2 and max(map(len, reasons)) < 600

@@ -411,14 +411,14 @@ MUTATIONS = {
         a_trade_starts_from_the_reference_of_each_world,
     ),
     "error band of the other side": (
-        "option.error_rate - worlds.reference.error_rate, (1, DRAWS)", "option.error_rate, (1, DRAWS)", an_error_band_is_that_of_the_trade
+        "option.error_rate - worlds.reference.error_rate, (1, draws)", "option.error_rate, (1, draws)", an_error_band_is_that_of_the_trade
     ),
     "limit of the decoding": ("wait / rest if rest > 0", "wait / decode if rest > 0", infinitely_fast_tokens_leave_82_seconds),
     "ticks of the whole wait": ("(rest + decode / k), k)", "((rest + decode) / k), k)", infinitely_fast_tokens_leave_82_seconds),
     "plane against the option": ("e.at(reference.task.time_per_task_s) - 1.0", "e.at(e.now.task.time_per_task_s) - 1.0", no_trade_changes_nothing_on_the_plane),
     "errors below none drawn": ("(error >= 0.0) & (error <= 1.0)", "error <= 1.0", errors_below_none_are_not_on_the_plane),
     "flips without a closer look": ("LOOKS = 3", "LOOKS = 0", an_escape_of_half_a_fix_turns_the_claim),
-    "flips of the option for those of a trade": ("now, reference = task(trade.of(e.reference.inputs))", "now, reference = e.now.task", an_escape_of_half_a_fix_turns_the_claim),
+    "flips of the option for those of a trade": ("change = task(trade.of(e.reference.inputs)).time_per_task_s", "change = e.now.task.time_per_task_s", an_escape_of_half_a_fix_turns_the_claim),
     "the first flip for the nearest": ("away[:, :-1] + share * (away[:, 1:] - away[:, :-1]), np.inf)", "0.0, np.inf)", the_nearer_of_two_flips_is_named),
     "flips downwards nearest": ("distance = abs(float(_scores(f, r, np.array([flip]))[0])) if", "distance = float(_scores(f, r, np.array([flip]))[0]) if", a_flip_downwards_is_as_far_as_it_is),
     "rows that move nothing": ("if not moves:", "if False:", what_moves_nothing_flips_nothing),
