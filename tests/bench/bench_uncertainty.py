@@ -20,7 +20,7 @@ from fastmode.flips import flips  # noqa: E402
 from fastmode.scenario import Scenario, all_fields, default  # noqa: E402
 from fastmode.sweep import along, as_sweep  # noqa: E402
 from fastmode.trade import MORE_POINTS, Judged, founding, plane  # noqa: E402
-from fastmode.uncertainty import DRAWS, spread, swings  # noqa: E402
+from fastmode.uncertainty import CURVE_DRAWS, DRAWS, spread, swings  # noqa: E402
 from tests.bench.bench_model import median_ms  # noqa: E402
 
 GOAL_MS = 25.0
@@ -89,7 +89,7 @@ def main(repeats: int) -> None:
         print(f"{name:>46}: {took:7.2f} ms ({took / one:.1f} x one evaluation)")
     for name in curves:
         took, base = median_ms(drawn(name), repeats), median_ms(plain(name), repeats)
-        label = f"{DRAWS} draws x {POINTS} points over {name}"
+        label = f"{CURVE_DRAWS} draws x {POINTS} points over {name}"
         print(f"{label:>46}: {took:7.2f} ms (goal {GOAL_MS:g} ms; {took / base:.1f} x its evaluation of {base:.2f} ms)")
 
 
