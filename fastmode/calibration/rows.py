@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from fastmode.predict import MS_PER_S, Prepared, prepare, times
@@ -73,8 +72,3 @@ def predicted(rows: Rows, tables: Tables) -> tuple[NDArray, NDArray, Service]:
     service = serve_tables(rows.prepared.config, tables)
     tpot_s, ttft_s, _rate = times(rows.prepared, service)
     return tpot_s, ttft_s, service
-
-
-def median_by_cell(values: NDArray, cell: NDArray) -> pd.Series:
-    """Median of `values` of each cell, NaN skipped."""
-    return pd.Series(values).groupby(cell).median()

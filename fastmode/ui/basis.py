@@ -11,7 +11,7 @@ from fastmode.calibration import METHOD
 from fastmode.cards import BENCHMARKS, Card, outside_range
 from fastmode.evaluate import Evaluation
 from fastmode.i18n import _
-from fastmode.productivity import TIME_PARTS
+from fastmode.productivity import TIME_PARTS, expected_error_cost_s, tolerable_extra_error
 from fastmode.ranges import ranges
 from fastmode.serving import PRECISIONS, precision_code
 from fastmode.serving.evidence import HBM, KINDS
@@ -258,6 +258,10 @@ def _productivity(e: Evaluation) -> list[str]:
             calls=_n(s.calls * s.task_scale), ttft=_n(e.at(e.now.ttft_client_s)), n_out=_n(s.n_out * s.task_scale), speed=_n(e.at(e.now.tokens_per_s)), tools=_n(s.tool_time_s * s.task_scale), start=_n(float(s.start_delay_s)), wait=_n(e.at(task.wait_s)),
         ),
         _("retries {retries}, fixed by hand {manual}, escaped {escaped} per task").format(retries=_n(e.at(task.retries)), manual=_n(e.at(task.p_manual)), escaped=_n(e.at(task.p_escaped))),
+        _("rule for one attempt: time lost to waiting saved {saved} s / expected cost of an error {cost} s = {points} of extra error").format(
+            saved=_n(e.at(ref.lost_s) - e.at(task.lost_s)), cost=_n(float(expected_error_cost_s(s.detect, s.fix_time_s, s.escape_factor))),
+            points=fmt.points(float(tolerable_extra_error(e.at(ref.lost_s) - e.at(task.lost_s), s.detect, s.fix_time_s, s.escape_factor))),
+        ),
         _("net productivity = time without AI / time = {value}").format(value=_n(e.at(task.net_productivity))),
         _("reference: {time} s per accepted task, wait {wait} s").format(time=_n(e.at(ref.time_per_task_s)), wait=_n(e.at(ref.wait_s))),
         *_worlds(e),
