@@ -26,7 +26,7 @@ MIRRORED = (
 )
 PROFILE_BUTTONS = ("critical-work", "prototyping", "chat")
 # Ends of the time axis, in minutes: it steps up only when a bar would leave it, so it stands still while a slider moves.
-X_ENDS_MIN = (5, 10, 20, 40, 60, 90, 120, 180, 240, 360, 480, 720, 960, 1440, 2880, 5760, 14400, 43200, 144000)
+X_ENDS_MIN = (5, 10, 20, 40, 50, 60, 90, 120, 180, 240, 360, 480, 720, 960, 1440, 2880, 5760, 14400, 43200, 144000)
 
 
 def draw(scenario: Scenario) -> None:
