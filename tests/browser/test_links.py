@@ -22,7 +22,7 @@ NOTICE = "Not used from this link: "
 CARDS = ("tokens_per_s_per_user", "cost_multiplier", "error_rate", "net_productivity")
 _FIGURES = """
 () => Object.fromEntries([...document.querySelectorAll('[data-card]')].map(card => [card.dataset.card,
-  ['.card-value', '.card-unit', '.card-change'].map(part => card.querySelector(part)?.innerText.trim() ?? '')]))
+  ['.card-value', '.card-unit', '.card-change'].map(part => card.querySelector(part)?.innerText.replaceAll('\u00a0', ' ').trim() ?? '')]))
 """
 
 
