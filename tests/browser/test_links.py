@@ -89,6 +89,8 @@ def random_text(field: scenarios.Field, rng: random.Random) -> str:
     if field.kind == "scale":
         value = rng.choice(field.grid)
         return rng.choice([field.text(value), f"{value:g}", f"{value * rng.uniform(0.9, 1.1):.6g}"])
+    if field.kind == "text":
+        return rng.choice(["of:1:8", "d:0.3:0.7;no:300:9000", "none", "zz:1:2"])
     low = field.low if field.low == field.low else field.min
     high = field.high if field.high == field.high else field.max
     number = scenarios.snap(field, rng.uniform(low, high))
