@@ -4,16 +4,13 @@ A mistake is made in the source text of the spine (evaluate.py) or of one side o
 text exactly once: a text that is no longer there is an error, never a mistake noticed.
 """
 
-import sys
-from pathlib import Path
-from types import ModuleType
-
 import numpy as np
 import pytest
 
 from fastmode import evaluate as spine
 from fastmode import side as one_side
 from fastmode.economics import chip_hour
+from tests.model.mutation import mutated
 from tests.model.test_evaluate import CAT, ENDPOINTS, EXACT, PRESETS, of, served
 
 
@@ -236,23 +233,9 @@ MUTATIONS = {
 }  # fmt: skip
 
 
-def loaded(name, source, monkeypatch):
-    """A module of this source; dataclasses look their module up, so it must be known by name."""
-    module = ModuleType(name)
-    monkeypatch.setitem(sys.modules, name, module)
-    exec(compile(source, name, "exec"), module.__dict__)
-    return module
-
-
 def mutant(monkeypatch, right, wrong):
     """The spine with the mistake in it, or with a side that has it."""
-    whole, part = (Path(module.__file__).read_text(encoding="utf-8") for module in (spine, one_side))
-    if whole.count(right) + part.count(right) != 1:
-        raise ValueError(f"{right!r} must stand exactly once in evaluate.py and side.py")
-    module = loaded("mutant", whole.replace(right, wrong), monkeypatch)
-    if right in part:
-        module.side = loaded("mutant_side", part.replace(right, wrong), monkeypatch).side
-    return module
+    return mutated(monkeypatch, (one_side, spine), right, wrong)[-1]
 
 
 def test_stand_ins_of_the_checks_fit():

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pandas as pd
@@ -10,6 +9,7 @@ import pytest
 
 from fastmode import productivity
 from fastmode.productivity_csv import OUTPUTS, task_inputs
+from tests.model.mutation import mutated
 
 EXAMPLES = pd.read_csv(Path(__file__).parents[1] / "data" / "productivity_examples.csv")
 ALL = task_inputs(EXAMPLES)
@@ -184,21 +184,13 @@ MUTATIONS = {
 }
 
 
-def mutant(right, wrong):
-    source = Path(productivity.__file__).read_text(encoding="utf-8")
-    assert source.count(right) == 1, f"{right!r} must stand exactly once in the model"
-    module = ModuleType("mutant")
-    exec(compile(source.replace(right, wrong), "mutant", "exec"), module.__dict__)
-    return module
-
-
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_right_formulas_pass_the_check(check):
     check(productivity)
 
 
 @pytest.mark.parametrize("name", MUTATIONS)
-def test_wrong_formula_turns_its_check_red(name):
+def test_wrong_formula_turns_its_check_red(monkeypatch, name):
     right, wrong, check = MUTATIONS[name]
     with pytest.raises(AssertionError):
-        check(mutant(right, wrong))
+        check(mutated(monkeypatch, [productivity], right, wrong)[0])

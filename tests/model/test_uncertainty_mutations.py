@@ -5,9 +5,7 @@ that is no longer there is an error, never a mistake noticed. The modules that b
 """
 
 import math
-import sys
 from dataclasses import dataclass, replace
-from pathlib import Path
 from statistics import NormalDist
 from types import ModuleType
 
@@ -17,6 +15,7 @@ import pytest
 from fastmode import flips, quality, ranges, trade, uncertainty
 from fastmode.evaluate import evaluate
 from fastmode.scenario import all_fields, default, expand_set
+from tests.model.mutation import mutated
 from tests.model.test_evaluate import CAT, of
 
 MODULES = (ranges, uncertainty, trade, flips)  # each may use those before it
@@ -425,24 +424,8 @@ MUTATIONS = {
 }  # fmt: skip
 
 
-def text_of(module):
-    return Path(module.__file__).read_text(encoding="utf-8")
-
-
 def mutant(monkeypatch, right, wrong):
-    """The four modules with the mistake in the one that holds the right text."""
-    texts = [text_of(module) for module in MODULES]
-    if sum(text.count(right) for text in texts) != 1:
-        raise ValueError(f"{right!r} must stand exactly once in {', '.join(m.__name__ for m in MODULES)}")
-    first = next(i for i, text in enumerate(texts) if right in text)
-    texts[first] = texts[first].replace(right, wrong)
-    made = list(MODULES[:first])
-    for module, text in zip(MODULES[first:], texts[first:], strict=True):
-        anew = ModuleType(module.__name__)
-        monkeypatch.setitem(sys.modules, module.__name__, anew)  # for those that import it
-        exec(compile(text, module.__file__, "exec"), anew.__dict__)
-        made.append(anew)
-    return Model(*made)
+    return Model(*mutated(monkeypatch, MODULES, right, wrong))
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
