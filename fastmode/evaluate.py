@@ -196,7 +196,7 @@ class Evaluation:
             slower = alone.modelled_tokens_per_s / alone.tokens_per_s
             shown_tpot = np.where(np.isnan(each), 1.0, slower)
         config = ServingConfig(**asked(v, self.catalog), **call_shape(v), size_ratio=v["distillation"])
-        found = goodput(config, (first - v["handshake_s"]) / shown_ttft, each / shown_tpot, self.catalog)
+        found = goodput(config, (first - v["handshake_s"]) / shown_ttft, each / shown_tpot, self.catalog, v["length_cv"])
         unknown = unlimited | np.isnan(shown_ttft * shown_tpot)
         figures = {n: np.where(unknown, np.nan, getattr(found, n)) for n in GOODPUT_FIGURES}
         for rate in ("requests_per_s", "output_tokens_per_s"):  # at the pace of the figures shown
@@ -408,7 +408,7 @@ def evaluate(scenario: Scenario, catalog: Catalog | None = None) -> Evaluation:
     if traffic.any():  # the reference and the anchors stay at the batch of their presets
         config = ServingConfig(**configs[0])
         pace = _pace(v, option, anchor_service, keeps_model, catalog)
-        scenario_service = in_traffic(config, v["requests_per_s"] / pace, traffic, scenario_service, catalog).at_pace(pace)
+        scenario_service = in_traffic(config, v["requests_per_s"] / pace, traffic, scenario_service, catalog, v["length_cv"]).at_pace(pace)
         at_preset = at_preset & ~traffic
     betas = _betas_of(v, catalog)
     size_ratio = np.where(keeps_model, 1.0, presets.total_params_b[option] / presets.model_params_b[own["model"]])

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fastmode.catalog import Catalog, load
-from fastmode.evaluate import Evaluation
+from fastmode.evaluate import Evaluation, evaluate
 from fastmode.flips import Flip, flips
 from fastmode.scenario import Scenario, expand_preset, option_edited
 from fastmode.sweep import FOUNDING, Sweep, along, as_sweep, closed_pairs, group_of, side_by_side
@@ -21,13 +21,13 @@ class Picture:
     """now: the scenario itself. The rest is what the page asked for, else None.
 
     founding: the four options of the founding articles. second: the founding pair the scenario is not about. sweep: along the
-    axis. published: presets of the same groups with a published speed (None also where there is none); on the Productivity
+    axis. verdict: None on the pages of serving alone. published: presets of the same groups with a published speed (None also where there is none); on the Productivity
     page closed options with a published speed and their own reference's, each against that. judged, flips: what the
     Productivity page judges, and when it turns.
     """
 
     now: Evaluation
-    verdict: Verdict
+    verdict: Verdict | None
     edited: bool
     founding: Evaluation | None = None
     second: Evaluation | None = None
@@ -62,6 +62,11 @@ def productivity(scenario: Scenario, subject: str, catalog: Catalog | None = Non
     verdict = judge(now, edited) if trade is None else judge_trade(judged)
     found = tuple(flips(scenario, trade, catalog)) if np.isfinite(verdict.change) else ()
     return Picture(now, verdict, edited, published=published, judged=judged, flips=found)
+
+
+def serving(scenario: Scenario, catalog: Catalog | None = None) -> Picture:
+    """What the pages of serving alone show: no verdict, for no errors and no people are in it."""
+    return Picture(evaluate(scenario, catalog), None, option_edited(scenario, catalog))
 
 
 def trade_offs(scenario: Scenario, axis: str, catalog: Catalog | None = None, all_hardware: bool = False) -> Picture:

@@ -139,6 +139,9 @@ class Scenario:
         "rq", SERVING, "scale", N_("Requests/s"),
         N_("Calls that arrive each second, over all chips of the deployment, while it serves; Utilisation says for what share of the time that is."),
         symbol="lambda")
+    length_cv: Any = _input(
+        "lc", SERVING, "number", N_("Spread of output lengths"),
+        N_("Standard deviation of the output tokens of a call over their mean. 0 = all alike; 1 = many short, few long. Read by waiting for a place."))
     slo_ttft_s: Any = _input(
         "lt", SERVING, "number", N_("Limit on TTFT"),
         N_("What the TTFT of 19 in 20 calls (p95), handshake included, must not exceed. Gives the goodput. Empty = no limit."))

@@ -34,7 +34,7 @@ from collections.abc import Callable
 import pandas as pd
 
 from fastmode.catalog import Catalog, load
-from fastmode.claims import batches, chips, energy, offers, people, pipelines, wafers
+from fastmode.claims import batches, chips, energy, offers, people, pipelines, tiers, wafers, waiting
 from fastmode.claims.found import (
     CODEX,
     CONTRADICTED,
@@ -66,13 +66,18 @@ VERDICTS: dict[str, Callable[[Facts], Finding]] = {
     "C06": batches.price_of_speed,
     "C07": batches.memory_bound,
     "C08": batches.prompt_upload,
+    "C09": waiting.longer_wait,
+    "C10": waiting.batching_wait,
+    "C11": tiers.first_token,
     "C12": batches.throughput,
+    "C13": tiers.empty_seats,
     "C14": batches.after_first_token,
     "C15": offers.spark_speed,
     "C16": offers.speed_ratio(CODEX),
     "C17": offers.speed_ratio(FAST),
     "C18": people.smaller_model,
     "C19": people.tool_calls,
+    "C20": tiers.runs_on,
     "C21": chips.areas,
     "C22": chips.wafer_memory,
     "C23": chips.gpu_sram,
@@ -87,6 +92,9 @@ VERDICTS: dict[str, Callable[[Facts], Finding]] = {
     "C35": wafers.little_sram,
     "C36": energy.rivals,
     "C37": pipelines.interconnect,
+    "C38": waiting.almost_no_wait,
+    "C39": waiting.cheap_by_joining,
+    "C40": waiting.fills_at_once,
     "C43": chips.newer_gpu,
     "C44": batches.speculation,
     "C45": people.exact_speculation,
@@ -95,10 +103,15 @@ VERDICTS: dict[str, Callable[[Facts], Finding]] = {
     "C52": energy.dedicated,
     "C54": chips.memory_tiers,
     "C55": chips.external_memory,
+    "C56": waiting.answers_at_once,
+    "C57": waiting.kept_connection,
+    "C58": waiting.handshake,
     "C64": people.tuned_models,
     "C68": offers.correcting,
     "C69": offers.founding_trade,
+    "C72": tiers.partnership,
     "C77": wafers.fitting,
+    "C78": tiers.no_new_model,
     "C79": people.by_task,
 }
 

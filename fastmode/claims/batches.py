@@ -14,7 +14,6 @@ from fastmode.claims.found import (
     CODEX,
     CONTRADICTED,
     FAST,
-    GIGA,
     MOST,
     PARTLY,
     ROUNDING,
@@ -25,9 +24,12 @@ from fastmode.claims.found import (
     Unknown,
     known,
     only,
+    over_standins,
+    pairs_agree,
     parts,
     same,
 )  # fmt: skip
+from fastmode.first_token import host_link_bytes_per_s, upload
 from fastmode.i18n import _
 from fastmode.serving import Service
 
@@ -52,10 +54,6 @@ def measured_steps(f: Facts, column: str) -> tuple[int, int]:
     return int((steps > 0).sum()), int((steps < 0).sum())
 
 
-def _measured_agree(agree: int, against: int) -> bool:
-    return agree + against > 0 and agree >= (1.0 - ROUNDING) * (agree + against)
-
-
 def _sequences(f: Facts) -> NDArray:
     """Every batch from one request to that of the founding standard option."""
     return np.arange(1.0, f.setting(STANDARD, "batch_size") + 1.0)
@@ -64,12 +62,6 @@ def _sequences(f: Facts) -> NDArray:
 def _by_standin(f: Facts, batch: NDArray) -> Service:
     """The founding standard option at each batch, for its stand-in (the first row) and each alternative."""
     return f.served(STANDARD, model=np.array(f.standins(STANDARD))[:, None], batch_size=batch[None, :])
-
-
-def _range(values: NDArray) -> tuple[float, float, float]:
-    """(value of the stand-in, lowest, highest over the alternatives that can be served). Raises Unknown without a value."""
-    known(values[0])
-    return float(values[0]), float(np.nanmin(values)), float(np.nanmax(values))
 
 
 def _small_over_large(f: Facts) -> tuple[Service, int, NDArray]:
@@ -109,7 +101,7 @@ def price_of_speed(f: Facts) -> Finding:
     # Speed does not rise with batch, so the curve is read backwards. A model that does not get there has no figure.
     reached = np.array([np.interp(gain, v[::-1], c[::-1], right=np.nan) for v, c in zip(speed, cost, strict=True)])
     at_batch, whole = (float(np.interp(gain, speed[0][::-1], a[::-1])) for a in (batch, whole_cost))
-    value, low, high = _range(reached)
+    value, low, high = over_standins(reached)
     factor = gain * price
     closed = float(np.interp(batch[-1] / factor, batch, speed[0]))
     basis = _(
@@ -153,24 +145,20 @@ def memory_bound(f: Facts) -> Finding:
 def prompt_upload(f: Facts) -> Finding:
     """C08: time to copy the token numbers of the whole context to the GPU as a share of the time to first token.
 
-    A number takes the fewest bytes, in powers of two, that tell the vocabulary apart; the link is the slowest PCIe link of any
-    part. Supported where copying takes most of that time, partly where it takes more than ROUNDING of it.
+    Bytes and link: see first_token.py. Supported where copying takes most of that time, partly where it takes more than ROUNDING of it.
     """
     tokens = max(f.default("context_tokens"), f.default("n_in") / f.default("calls"))
     vocabulary = float(f.catalog.models.at[f.setting(CODEX, "model"), "vocab_size"])
-    hardware = f.catalog.hardware
-    pcie = hardware[hardware["interconnect_name"].str.startswith("PCIe")]["interconnect_gb_s_per_chip"].min()
     s = f.served(CODEX)
     first_s, reads_s = only(s.ttft_s), only(s.weights_s + s.kv_s)
-    known(vocabulary, pcie, first_s, reads_s)
-    each = 2.0 ** np.ceil(np.log2(np.ceil(np.log2(vocabulary) / 8.0)))
-    copy_s = tokens * each / (pcie * GIGA / 2.0)  # the catalogue has both directions together
+    known(vocabulary, host_link_bytes_per_s(f.catalog), first_s, reads_s)
+    size, copy_s = (float(a) for a in upload(tokens, vocabulary, f.catalog))
     share = copy_s / first_s
     verdict = SUPPORTED if share > MOST else PARTLY if share > ROUNDING else CONTRADICTED
     basis = _(
         "{tokens} token numbers are {size} MB: {copy} ms over the slowest PCIe link, in a time to first token of {first}; one step then spends {reads} ms on weights and attention."
     ).format(
-        tokens=fmt.number(tokens), size=fmt.number(tokens * each / 1e6), copy=fmt.number(1e3 * copy_s),
+        tokens=fmt.number(tokens), size=fmt.number(size / 1e6), copy=fmt.number(1e3 * copy_s),
         first=fmt.duration(first_s), reads=fmt.number(1e3 * reads_s),
     )  # fmt: skip
     return Finding(verdict, "model", 100 * share, "%", basis, f.state("", CODEX))
@@ -182,7 +170,7 @@ def throughput(f: Facts) -> Finding:
     whole = f.served(STANDARD, batch_size=_sequences(f))
     s, models, batch = _small_over_large(f)
     output = (s.output_tokens_per_s / s.n_chips).reshape(models, 2)
-    value, low, high = _range(output[:, 0] / output[:, 1])
+    value, low, high = over_standins(output[:, 0] / output[:, 1])
     rises, falls = measured_steps(f, PER_CHIP)
     known(whole.output_tokens_per_s)
     modelled = bool((np.diff(whole.output_tokens_per_s / whole.n_chips) > 0).all())
@@ -193,7 +181,7 @@ def throughput(f: Facts) -> Finding:
         large=fmt.number(batch[1]), pairs=fmt.number(rises + falls), rises=fmt.number(rises),
     )  # fmt: skip
     place = f.state("/trade_offs", STANDARD, "batch", batch_size=batch[0])
-    return Finding(parts(modelled, _measured_agree(rises, falls)), "model", value, "x", basis, place, low, high)
+    return Finding(parts(modelled, pairs_agree(rises, falls)), "model", value, "x", basis, place, low, high)
 
 
 def after_first_token(f: Facts) -> Finding:
@@ -206,7 +194,7 @@ def after_first_token(f: Facts) -> Finding:
     tokens = max(f.default("n_out") / f.default("calls"), 1.0)
     first, each = (a.reshape(models, 2) for a in (s.ttft_s, s.tpot_s))
     saved_first, saved_each = first[:, 1] - first[:, 0], tokens * (each[:, 1] - each[:, 0])
-    value, low, high = _range(100 * saved_each / (saved_first + saved_each))
+    value, low, high = over_standins(100 * saved_each / (saved_first + saved_each))
     rises, falls = measured_steps(f, PER_USER)
     basis = _(
         "Batch {large} to {small} saves {first} before the first token of a call and {later} in its {tokens} tokens; of {pairs} measured pairs that differ in concurrency alone, {falls} give a user fewer tokens per second at the larger one."
@@ -215,7 +203,7 @@ def after_first_token(f: Facts) -> Finding:
         later=fmt.duration(saved_each[0]), tokens=fmt.number(tokens), pairs=fmt.number(rises + falls),
         falls=fmt.number(falls),
     )  # fmt: skip
-    verdict = parts(value >= 100 * (1.0 - ROUNDING), _measured_agree(falls, rises))
+    verdict = parts(value >= 100 * (1.0 - ROUNDING), pairs_agree(falls, rises))
     place = f.state("/trade_offs", STANDARD, "batch", batch_size=batch[0])
     return Finding(verdict, "model", value, "%", basis, place, low, high)
 
@@ -263,10 +251,10 @@ def plain_batching(f: Facts) -> Finding:
     s = _by_standin(f, batch)
     speed, rate = (a.reshape(-1, batch.size) for a in (s.tokens_per_s_per_user, s.output_tokens_per_s))
     known(speed[0], rate[0])
-    value, low, high = _range(speed[:, -1] / speed[:, 0])
+    value, low, high = over_standins(speed[:, -1] / speed[:, 0])
     rises, falls = measured_steps(f, PER_USER)
     cheaper = bool((np.diff(rate[0]) > 0).all())
-    faster = bool((np.diff(speed[0]) > 0).all()) and _measured_agree(rises, falls)
+    faster = bool((np.diff(speed[0]) > 0).all()) and pairs_agree(rises, falls)
     basis = _(
         "From batch 1 to {batch} the provider's cost per token falls to {cost} and the speed of a user to {speed}; all users together get {rate}. Of {pairs} measured pairs that differ in concurrency alone, {falls} are slower for a user at the larger one."
     ).format(

@@ -109,6 +109,17 @@ def _with_constant(catalog: Catalog, name: str, value: float) -> Catalog:
     return replace(catalog, serving_constants=rows)
 
 
+def pairs_agree(agree: int, against: int) -> bool:
+    """Whether nine in ten measured pairs go the same way."""
+    return agree + against > 0 and agree >= (1.0 - ROUNDING) * (agree + against)
+
+
+def over_standins(values: NDArray) -> tuple[float, float, float]:
+    """(value of the stand-in, lowest, highest over the alternatives that can be served). Raises Unknown without a value."""
+    known(values[0])
+    return float(values[0]), float(np.nanmin(values)), float(np.nanmax(values))
+
+
 @dataclass(frozen=True)
 class Facts:
     """What a verdict may look at: the catalogue, the model at its current data, and its own claim."""

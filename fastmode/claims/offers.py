@@ -11,26 +11,14 @@ from fastmode import format as fmt
 from fastmode import productivity
 from fastmode import scenario as scenarios
 from fastmode.catalog import Catalog
-from fastmode.claims.found import (
-    CODEX,
-    CONTRADICTED,
-    FAST,
-    MEASURED,
-    MOST,
-    PARTLY,
-    ROUNDING,
-    SPARK,
-    STANDARD,
-    SUPPORTED,
-    Facts,
-    Finding,
-    Unknown,
-    address,
-    same,
-)  # fmt: skip
 from fastmode.evaluate import evaluate
 from fastmode.i18n import _
 from fastmode.side import Side
+
+from fastmode.claims.found import (  # isort: skip
+    CODEX, CONTRADICTED, FAST, MEASURED, MOST, PARTLY, ROUNDING, SPARK, STANDARD, SUPPORTED, Facts, Finding, Unknown,
+    address, same,
+)  # fmt: skip
 
 
 def up_to(f: Facts) -> Finding:

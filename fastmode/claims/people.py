@@ -16,24 +16,12 @@ from numpy.typing import ArrayLike
 from fastmode import format as fmt
 from fastmode import productivity, quality
 from fastmode import scenario as scenarios
-from fastmode.claims.found import (
-    CODEX,
-    CONTRADICTED,
-    FAST,
-    PARTLY,
-    SPARK,
-    STANDARD,
-    SUPPORTED,
-    Facts,
-    Finding,
-    Unknown,
-    address,
-    known,
-    parts,
-    same,
-)  # fmt: skip
 from fastmode.evaluate import Evaluation, evaluate
 from fastmode.i18n import _
+
+from fastmode.claims.found import (  # isort: skip
+    CODEX, CONTRADICTED, FAST, PARTLY, SPARK, STANDARD, SUPPORTED, Facts, Finding, Unknown, address, known, parts, same,
+)  # fmt: skip
 
 SURE = 0.95  # of the plausible worlds: both ends of a 90 % band on one side
 BENCHMARKS = ("swe_bench_verified", "swe_bench_pro", "terminal_bench_2")

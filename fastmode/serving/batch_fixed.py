@@ -11,11 +11,11 @@ from fastmode.serving import architecture
 from fastmode.serving import service as s
 from fastmode.serving import step as steps
 from fastmode.serving.architecture import Architecture
-from fastmode.serving.configuration import BF16, ENGINES, FP8, PRECISIONS, ServingConfig
+from fastmode.serving.configuration import BF16, ENGINES, FP8, LINK_RATIOS, PRECISIONS, ServingConfig
 from fastmode.serving.evidence import HBM, PARTS, Evidence
 from fastmode.serving.layout import Chip, Layout, Memory, divide, fit, load_bytes
 from fastmode.serving.service import CHECKED, Service
-from fastmode.serving.step import Step, Work, decode, prefill, speculative
+from fastmode.serving.step import Step, Work, decode, prefill, speculative, with_links
 from fastmode.serving.tables import FOUR_BIT, Tables, tables
 
 if TYPE_CHECKING:
@@ -51,6 +51,8 @@ def _serve(config: ServingConfig, table: Tables) -> Service:
 
     arch = architecture.student(architecture.gather(table, model), v["size_ratio"])
     chip = Chip(*table.chip[:, hardware])
+    if any((v[name] != 1.0).any() for name in LINK_RATIOS):
+        chip, c = with_links(chip, c, v["link_ratio"], v["hop_ratio"])
     mix, first_steps, burst = table.engine[:, v["engine"]]
 
     # precision: as released unless asked for; a precision the chip lacks becomes the next higher one

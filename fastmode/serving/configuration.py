@@ -66,18 +66,24 @@ class ServingConfig:
     speculation: ArrayLike = -1  # row of accept_curves(catalog), -1 none
     draft_tokens: ArrayLike = 0
     size_ratio: ArrayLike = 1.0  # total parameters of teacher / student
+    link_ratio: ArrayLike = 1.0  # what if: bandwidth between chips over that of the hardware
+    hop_ratio: ArrayLike = 1.0  # what if: time of an all-reduce or hand-over before any byte moves, over the usual one
     queue_overflow: bool = False  # True: what does not fit waits; False: it is infeasible
 
     def broadcast(self) -> dict[str, NDArray]:
         """All attributes but `queue_overflow` as arrays of one length N: codes int64, the rest float64.
 
-        Raises ValueError when the lengths do not agree.
+        Raises ValueError when the lengths do not agree, or where a ratio of links is not a positive number.
         """
         names = [field.name for field in fields(self) if field.name != "queue_overflow"]
         arrays = [np.atleast_1d(getattr(self, name)) for name in names]
         shape = np.broadcast_shapes(*(array.shape for array in arrays))
         if len(shape) != 1:
             raise ValueError("serving configurations must be scalars or one-dimensional arrays")
+        for name in LINK_RATIOS:
+            ratio = np.asarray(getattr(self, name))
+            if not ((ratio > 0) & (ratio < np.inf)).all():
+                raise ValueError(f"{name} must be positive and finite")
         out = {}
         for name, array in zip(names, arrays, strict=True):
             array = array.astype(np.int64 if name in CODES else np.float64, copy=False)
@@ -85,4 +91,5 @@ class ServingConfig:
         return out
 
 
+LINK_RATIOS = ("link_ratio", "hop_ratio")
 CODES = frozenset({"model", "hardware", "weight_precision", "kv_precision", "engine", "speculation"})

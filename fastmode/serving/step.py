@@ -7,7 +7,7 @@ layers, weights and cache on however many stages they are laid, plus the hand-ov
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from types import SimpleNamespace
 
@@ -52,6 +52,24 @@ class Step:
 def sequences_per_stage(batch: NDArray, stages: NDArray) -> NDArray:
     """Sequences a stage works on at a time: at least one, however many stages there are."""
     return np.maximum(batch / stages, 1.0)
+
+
+def with_links(
+    chip: Chip, c: SimpleNamespace, link_ratio: NDArray, hop_ratio: NDArray
+) -> tuple[Chip, SimpleNamespace]:
+    """Chips and constants with links of `link_ratio` times the bandwidth, and `hop_ratio` times the latency.
+
+    Bandwidth: the link of a chip and the network beyond its domain, of decode and prefill. Latency: hand-overs between stages,
+    and what an all-reduce takes before any byte moves.
+    """
+    chip = replace(
+        chip, link=chip.link * link_ratio, hop_s=chip.hop_s * hop_ratio, latency_s=chip.latency_s * hop_ratio,
+        latency_chip_s=chip.latency_chip_s * hop_ratio,
+    )  # fmt: skip
+    network = {
+        "network_bytes_per_s": c.network_bytes_per_s * link_ratio, "network_latency_s": c.network_latency_s * hop_ratio,
+    }  # fmt: skip
+    return chip, SimpleNamespace(**vars(c) | network)
 
 
 def collectives(arch: Architecture, chip: Chip, layout: Layout, tokens: NDArray, c: SimpleNamespace) -> NDArray:

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from math import erfc, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,6 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 from fastmode.i18n import N_, _
 from fastmode.serving.automatic import serve_automatic
 from fastmode.serving.configuration import ServingConfig
+from fastmode.serving.normal import normal
 from fastmode.serving.service import OK as SERVED
 from fastmode.serving.service import Service
 from fastmode.serving.tables import tables
@@ -51,8 +51,6 @@ ROOT_STEPS = 60  # at most; false position with a bisection every third step: ab
 SEARCH_STEPS = 32  # halvings of a bracket
 NEWTON_STEPS = 8
 UNIFORM_95 = 1.9  # 95th percentile over mean of a uniform wait that starts at 0
-_Z = np.linspace(-9.0, 9.0, 1801)
-_NORMAL = np.array([0.5 * erfc(-z / sqrt(2.0)) for z in _Z])  # standard normal distribution function
 
 
 @dataclass(frozen=True)
@@ -68,7 +66,7 @@ class Traffic:
     requests_per_s: NDArray
     service: Service
     running: NDArray  # mean number of requests in prefill or decode
-    utilisation: NDArray  # running / largest batch
+    utilisation: NDArray  # running / largest batch, or / batch limit where that is smaller
     load: NDArray  # rate / saturation rate; above 1 where saturated
     saturation_requests_per_s: NDArray
     tpot_s: NDArray
@@ -111,7 +109,7 @@ class Goodput:
 
 
 @dataclass(frozen=True)
-class _Setup:
+class Setup:
     """A deployment with its number of chips settled, alone and with a full batch."""
 
     values: dict[str, NDArray]
@@ -154,17 +152,17 @@ def _serve_at(values: dict[str, NDArray], served: NDArray, catalog: Catalog, *ba
     return [service.slice(i * size, (i + 1) * size) for i in range(times)]
 
 
-def _setup(
-    config: ServingConfig, length_cv: ArrayLike, catalog: Catalog, **more: ArrayLike
-) -> tuple[_Setup, list[NDArray]]:
+def settle(
+    config: ServingConfig, length_cv: ArrayLike, batch_limit: ArrayLike, catalog: Catalog, *more: ArrayLike
+) -> tuple[Setup, list[NDArray]]:
     """The deployments, and `more` broadcast to their length. Raises ValueError where lengths do not agree."""
     values = config.broadcast()
-    arrays = [np.atleast_1d(np.asarray(array, dtype=np.float64)) for array in (length_cv, *more.values())]
+    arrays = [np.atleast_1d(np.asarray(array, dtype=np.float64)) for array in (length_cv, batch_limit, *more)]
     size = np.broadcast_shapes(values["model"].shape, *(array.shape for array in arrays))
     if len(size) != 1:
         raise ValueError("rates and limits must be scalars or one-dimensional arrays")
     values = {name: np.array(np.broadcast_to(array, size)) for name, array in values.items()}
-    length_cv, *asked = (np.array(np.broadcast_to(array, size)) for array in arrays)
+    length_cv, limit, *asked = (np.array(np.broadcast_to(array, size)) for array in arrays)
     open_chips = values["n_chips"] == 0
     # With chips given, one sequence tells whether they serve at all and how they are divided.
     values["batch"] = np.where(open_chips, values["batch"], 1.0)
@@ -174,16 +172,17 @@ def _setup(
     values["pp"] = np.where(served & open_chips & (values["tp"] > 0), sizing.stages, values["pp"])
     values["n_chips"] = np.where(served, sizing.n_chips, values["n_chips"])
     replicas = np.where(served, sizing.replicas, 1.0)
-    most = np.where(served, np.maximum(sizing.max_batch, replicas), 1.0)
+    # A scheduler that is given no limit fills the memory; below one request a replica nothing would run.
+    most = np.where(served, np.maximum(np.fmin(sizing.max_batch, limit), replicas), 1.0)
     light, full = _serve_at(values, served, catalog, replicas, most)
     # At one request a replica nobody is ahead: what is left of the wait is a fixed time and some steps.
     fixed = tables(catalog).constants.first_token_s
-    steps = (light.queue_s - fixed) / _step_of(light) + 1.0
+    steps = (light.queue_s - fixed) / first_step_s(light) + 1.0
     factor = 0.5 * (1.0 + length_cv**2)
-    return _Setup(values, catalog, served, replicas, most, light, full, fixed, steps, factor), asked
+    return Setup(values, catalog, served, replicas, most, light, full, fixed, steps, factor), asked
 
 
-def _step_of(service: Service) -> NDArray:
+def first_step_s(service: Service) -> NDArray:
     """Seconds of the step that gives the first token."""
     return service.ttft_s - service.queue_s - service.prefill_s
 
@@ -198,7 +197,7 @@ def full_batch_probability(running: ArrayLike, spread: ArrayLike, most: ArrayLik
     running, spread = np.asarray(running, dtype=np.float64), np.maximum(spread, 1e-300)
     b = np.maximum((most - running) / spread, 0.0)
     density = np.exp(-0.5 * b * b) / np.sqrt(2.0 * np.pi)
-    return density / (density + (1.0 - np.minimum(load, 1.0)) * spread * np.interp(b, _Z, _NORMAL))
+    return density / (density + (1.0 - np.minimum(load, 1.0)) * spread * normal(b))
 
 
 def prefill_wait(requests_per_s: ArrayLike, held_s: ArrayLike) -> NDArray:
@@ -244,7 +243,7 @@ def wait_p95(requests_per_s: ArrayLike, held_s: ArrayLike, full: ArrayLike, leav
     return np.where(np.isnan(busy + full), np.nan, np.where(bounded, found, np.inf))
 
 
-def _figures(setup: _Setup, running: NDArray) -> tuple[NDArray, Service, dict[str, NDArray]]:
+def _figures(setup: Setup, running: NDArray) -> tuple[NDArray, Service, dict[str, NDArray]]:
     """(requests/s, what a user sees, figures) at `running` requests: the rate N/D(N + 1) needs no search."""
     replicas, most = setup.replicas, setup.most
     own = np.minimum(running + replicas, most)
@@ -271,7 +270,7 @@ def _figures(setup: _Setup, running: NDArray) -> tuple[NDArray, Service, dict[st
     slot = np.where(full > 0, full * leave, 0.0)
     ahead = prefill_wait(rate / replicas, setup.held_s)
     wait = wait_p95(rate / replicas, setup.held_s, full, leave)
-    first = setup.steps * _step_of(service)
+    first = setup.steps * first_step_s(service)
     late = first * (tpot_p95 / service.tpot_s - 1.0)
     begin = setup.fixed_s + service.prefill_s + first
     mean_wait = np.minimum(ahead + slot, wait)
@@ -284,7 +283,7 @@ def _figures(setup: _Setup, running: NDArray) -> tuple[NDArray, Service, dict[st
     }  # fmt: skip
 
 
-def _traffic(setup: _Setup, running: NDArray, status: NDArray, requests_per_s: NDArray | None = None) -> Traffic:
+def _traffic(setup: Setup, running: NDArray, status: NDArray, requests_per_s: NDArray | None = None) -> Traffic:
     """`running` where the status is OK, NaN elsewhere; without a rate given, the rate that goes with `running`."""
     ok = status == OK
     rate, service, figures = _figures(setup, np.where(ok, running, 0.0))
@@ -301,14 +300,19 @@ def _traffic(setup: _Setup, running: NDArray, status: NDArray, requests_per_s: N
 
 
 def serve_traffic(
-    config: ServingConfig, requests_per_s: ArrayLike, catalog: Catalog, length_cv: ArrayLike = 1.0
+    config: ServingConfig,
+    requests_per_s: ArrayLike,
+    catalog: Catalog,
+    length_cv: ArrayLike = 1.0,
+    batch_limit: ArrayLike = np.inf,
 ) -> Traffic:
     """Continuous batching under random (Poisson) arrivals: the smallest root N of N = rate x D(min(N + 1, most)).
 
     `requests_per_s` is over all chips: replicas share it, so a user meets N/replicas others. It and `length_cv` (standard
     deviation / mean of the output lengths, read by the wait for a place) broadcast with `config`, or ValueError is raised.
     `config.batch` is read only where n_chips is 0: the deployment is then the smallest that holds that many sequences.
-    `queue_overflow` is ignored. `most` is the largest batch that fits: with it full, most/D(most) requests/s leave, and
+    `queue_overflow` is ignored. `most` is the largest batch that fits, or `batch_limit` where the scheduler runs no more than
+    that many requests at once over all chips (at least one a replica): with it full, most/D(most) requests/s leave, and
     faster arrivals have no root. One prefill at a time on each replica bounds the rate too, which matters where an engine
     hides part of the others' prefill from TPOT. D(n)/n falls with n, so [0, most] brackets a single root.
 
@@ -317,7 +321,7 @@ def serve_traffic(
     its life. Nearer to saturation, or with a handful of places, that of TTFT is off by up to 15 %, `length_cv` being right.
     """
     with np.errstate(all="ignore"):
-        setup, (rate,) = _setup(config, length_cv, catalog, rate=requests_per_s)
+        setup, (rate,) = settle(config, length_cv, batch_limit, catalog, requests_per_s)
         status = np.where(setup.served, OK, NOT_SERVED).astype(np.int8)
         status[setup.served & (rate >= setup.saturation)] = SATURATED
         status[setup.served & ~((rate >= 0.0) & (rate < np.inf))] = INVALID_RATE
@@ -325,7 +329,7 @@ def serve_traffic(
         return _traffic(setup, running, status, np.where(status == INVALID_RATE, np.nan, rate))
 
 
-def _root(setup: _Setup, rate: NDArray) -> NDArray:
+def _root(setup: Setup, rate: NDArray) -> NDArray:
     """Root of N - rate D(min(N + replicas, most)) in [0, most], all configurations at once.
 
     False position (Illinois) with a bisection every third step: TPOT is nearly affine, and the bracket always shrinks.
@@ -362,7 +366,12 @@ def meets(ttft_p95_s: ArrayLike, tpot_p95_s: ArrayLike, ttft_limit_s: ArrayLike,
 
 
 def goodput(
-    config: ServingConfig, ttft_p95_s: ArrayLike, tpot_p95_s: ArrayLike, catalog: Catalog, length_cv: ArrayLike = 1.0
+    config: ServingConfig,
+    ttft_p95_s: ArrayLike,
+    tpot_p95_s: ArrayLike,
+    catalog: Catalog,
+    length_cv: ArrayLike = 1.0,
+    batch_limit: ArrayLike = np.inf,
 ) -> Goodput:
     """Largest fixed batch and largest traffic whose 95th percentiles of TTFT and TPOT (s) stay within the limits.
 
@@ -375,12 +384,12 @@ def goodput(
     for a place drawn at random in a line. No measured percentiles are at hand to check that.
     """
     with np.errstate(all="ignore"):
-        setup, (ttft, tpot) = _setup(config, length_cv, catalog, ttft=ttft_p95_s, tpot=tpot_p95_s)
+        setup, (ttft, tpot) = settle(config, length_cv, batch_limit, catalog, ttft_p95_s, tpot_p95_s)
         served = setup.served
 
         def at_batch(batch: NDArray) -> tuple[NDArray, NDArray, NDArray]:
             (service,) = setup.serve(np.clip(batch, 1.0, setup.most))
-            own_queue = setup.fixed_s + (setup.steps - 1.0) * _step_of(service)
+            own_queue = setup.fixed_s + (setup.steps - 1.0) * first_step_s(service)
             behind = np.maximum(service.queue_s - own_queue, 0.0)
             return service.ttft_s + (UNIFORM_95 - 1.0) * behind, service.tpot_s, batch <= setup.most
 
@@ -419,81 +428,3 @@ def _largest(
     limit = np.where(carried & (at_ttft > ttft), TTFT_LIMIT, CAPACITY)
     limit = np.where(carried & (at_tpot > tpot), TPOT_LIMIT, limit)
     return low, np.where(alone, limit, NO_LOAD).astype(np.int8)
-
-
-@dataclass(frozen=True)
-class StaticBatch:
-    """Arrays of length N; figures are NaN where the status is not 0. Rates are over all chips.
-
-    `fill_wait_s`, `ttft_s` and `finish_s` (arrival to end of the batch) are means where `only_bound` is False and lower
-    bounds where it is True; `backlog_bound_s` added to them gives an upper bound.
-    """
-
-    status: NDArray  # int8, as in Traffic
-    service: Service  # at config.batch; its tpot_s holds prefill of arrivals, which a static batch does not admit
-    saturation_requests_per_s: NDArray
-    load: NDArray
-    longest_tokens: NDArray  # expected longest output of a batch
-    step_s: NDArray  # per token of every member, until the longest is done
-    prefill_s: NDArray  # of the whole batch
-    cycle_s: NDArray
-    fill_wait_s: NDArray
-    backlog_bound_s: NDArray
-    ttft_s: NDArray
-    finish_s: NDArray
-    output_tokens_per_s: NDArray
-    only_bound: NDArray  # bool
-
-
-def longest_length(mean_tokens: ArrayLike, cv: ArrayLike, batch: ArrayLike) -> tuple[NDArray, NDArray]:
-    """Mean and variance of the longest of `batch` log-normal lengths (at least 1 token): quadrature over F^batch."""
-    mean, cv, batch = (np.atleast_1d(np.asarray(x, dtype=np.float64))[:, None] for x in (mean_tokens, cv, batch))
-    variance = np.log1p(cv * cv)
-    middle = 0.5 * (_Z[1:] + _Z[:-1])
-    length = np.maximum(mean * np.exp(np.sqrt(variance) * middle - 0.5 * variance), 1.0)
-    mass = np.diff(_NORMAL**batch, axis=1)
-    longest = (length * mass).sum(axis=1)
-    return longest, (np.square(length - longest[:, None]) * mass).sum(axis=1)
-
-
-def static_batch(
-    config: ServingConfig, requests_per_s: ArrayLike, length_cv: ArrayLike, catalog: Catalog
-) -> StaticBatch:
-    """Static batching: `config.batch` requests (split over the replicas) are collected, then held to the longest output.
-
-    Lengths are log-normal with mean config.output_tokens; shapes broadcast as in `serve_traffic`. Cycle C = prefill of
-    all + (longest - 1) x step. Waiting for the batch to fill, (B - 1)/(2 rate) on average, is all the waiting only while
-    the batch before is gone: `only_bound` marks where the odds against that exceed about 5 % (filling time and cycle
-    taken as normal). The backlog is then at most Kingman's bound for arrivals of whole batches,
-    (var of filling + var of C)/(2 (1 - load) x filling time). A batch started before it is full is not modelled.
-    """
-    with np.errstate(all="ignore"):
-        values = config.broadcast()
-        rate, cv, *_rest = np.broadcast_arrays(np.atleast_1d(requests_per_s), np.atleast_1d(length_cv), values["model"])
-        rate, cv = rate.astype(np.float64), cv.astype(np.float64)
-        values = {name: np.array(np.broadcast_to(array, rate.shape)) for name, array in values.items()}
-        service = serve_automatic(ServingConfig(**values), catalog)
-        members, fresh = service.batch / service.replicas, values["fresh_tokens"]
-        held = np.where(fresh > 0, fresh * service.replicas / service.prefill_tokens_per_s, 0.0)
-        step, prefill = service.tpot_s - service.others_prefill_s, service.prefill_s + (members - 1.0) * held
-        longest, longest_variance = longest_length(values["output_tokens"], cv, members)
-        cycle = prefill + (longest - 1.0) * step
-        saturation = service.batch / cycle
-        own_rate = rate / service.replicas
-        filling, variance = members / own_rate, members / own_rate**2 + longest_variance * step**2
-        fill_wait = (members - 1.0) / (2.0 * own_rate)
-        status = np.where(service.status == SERVED, OK, NOT_SERVED).astype(np.int8)
-        status[(status == OK) & (rate >= saturation)] = SATURATED
-        status[(status != NOT_SERVED) & ~((rate > 0.0) & (rate < np.inf))] = INVALID_RATE
-        ok = status == OK
-        figures = {
-            "longest_tokens": longest, "step_s": step, "prefill_s": prefill, "cycle_s": cycle, "fill_wait_s": fill_wait,
-            "backlog_bound_s": variance / (2.0 * (1.0 - rate / saturation) * filling),
-            "ttft_s": fill_wait + prefill + step, "finish_s": fill_wait + cycle,
-            "output_tokens_per_s": rate * values["output_tokens"],
-        }  # fmt: skip
-        return StaticBatch(
-            status=status, service=service, saturation_requests_per_s=saturation, load=rate / saturation,
-            only_bound=ok & (filling - cycle < Z95 * np.sqrt(variance)),
-            **{name: np.where(ok, array, np.nan) for name, array in figures.items()},
-        )  # fmt: skip

@@ -61,19 +61,25 @@ class ServiceInTraffic(Service):
 
 
 def in_traffic(
-    config: ServingConfig, requests_per_s: ArrayLike, rows: ArrayLike, fixed: Service, catalog: Catalog
+    config: ServingConfig,
+    requests_per_s: ArrayLike,
+    rows: ArrayLike,
+    fixed: Service,
+    catalog: Catalog,
+    length_cv: ArrayLike = 1.0,
 ) -> ServiceInTraffic:
     """`fixed` (the answer to `config` at its own batch) with the configurations where `rows` is true put in traffic.
 
-    `config`, `requests_per_s` and `rows` broadcast to N; a `fixed` of length 1 is repeated. Traffic as in `serve_traffic`, which
+    `config`, `requests_per_s`, `rows` and `length_cv` broadcast to N; a `fixed` of length 1 is repeated. Traffic as in `serve_traffic`, which
     reads `config.batch` only where n_chips is 0. Raises ValueError where lengths do not agree.
     """
     values = config.broadcast()
-    shape = np.broadcast_shapes(values["model"].shape, np.shape(requests_per_s), np.shape(rows))
+    shape = np.broadcast_shapes(values["model"].shape, np.shape(requests_per_s), np.shape(rows), np.shape(length_cv))
     values = {name: np.broadcast_to(array, shape) for name, array in values.items()}
     chosen = np.flatnonzero(np.broadcast_to(rows, shape))
     rate = np.broadcast_to(np.asarray(requests_per_s, float), shape)[chosen]
-    traffic = serve_traffic(ServingConfig(**{name: array[chosen] for name, array in values.items()}), rate, catalog)
+    spread = np.broadcast_to(np.asarray(length_cv, float), shape)[chosen]
+    traffic = serve_traffic(ServingConfig(**{name: array[chosen] for name, array in values.items()}), rate, catalog, spread)
     figures = {f.name: np.array(np.broadcast_to(getattr(fixed, f.name), shape)) for f in fields(Service)}
     for name, array in _figures(traffic).items():
         figures[name][chosen] = array

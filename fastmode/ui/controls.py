@@ -7,7 +7,7 @@ import streamlit as st
 from fastmode import scenario as scenarios
 from fastmode.i18n import N_, _
 from fastmode.ranges import own_ranges
-from fastmode.scenario import GROUPS, TABLE, TRAFFIC, Field, Scenario
+from fastmode.scenario import ERROR, GROUPS, PEOPLE, TABLE, TRAFFIC, Field, Scenario
 from fastmode.ui import state
 
 PRESET_GROUPS = {"founding": N_("Founding articles"), "today": N_("Today's tiers"), "open": N_("Open models")}
@@ -35,31 +35,34 @@ _ACTS_ONLY_WHEN = {
     "batch_size": lambda s: s.load != TRAFFIC or s.n_chips == 0,
     "requests_per_s": lambda s: s.load == TRAFFIC,
 }
+# What a page reads whatever the load: the bus departs with at most a batch, at the pace of the traffic.
+_ALWAYS_ACT = {"batching": {"batch_size", "requests_per_s"}, "hardware": {"requests_per_s"}}
 # One control of three parts, drawn where the batch stands: which load, the fixed batch, the traffic.
 _LOAD = ("load", "batch_size", "requests_per_s")
 # What an empty field means, where it is not "as published".
 _EMPTY = {"slo_ttft_s": N_("no limit"), "slo_tpot_s": N_("no limit")}
 
 
-def sidebar(marked: tuple[str, ...] = ()) -> Scenario:
+def sidebar(page: str, marked: tuple[str, ...] = ()) -> Scenario:
     """Draw all shared controls and return the scenario they hold. `marked`: fields the verdict hangs on most."""
     now = state.start_values()
+    idle = _idle(page, now)
     changed = set(scenarios.changed_from_preset(now))
     declared = scenarios.all_fields()
     with st.sidebar:
-        _head(now, changed)
+        _head(page, now, changed)
         for f in declared.values():
             if f.group == TABLE:
                 for name in _LOAD if f.name in _LOAD else (f.name,):
-                    _control(declared[name], now, marked)
+                    _control(declared[name], now, name in idle, marked)
         for group, title in GROUPS.items():
             if group != TABLE:
                 members = [f for f in declared.values() if f.group == group and f.name not in _LOAD]
-                _group(group, title, members, now, changed, marked)
+                _group(group, title, members, now, changed, idle, marked)
     return state.read_widgets()
 
 
-def _head(now: Scenario, changed: set[str]) -> None:
+def _head(page: str, now: Scenario, changed: set[str]) -> None:
     label = str(state.catalog().presets.at[str(now.preset), "label"])
     edited = scenarios.option_edited(now)
     st.markdown(f"**{_('{option} (edited)').format(option=label) if edited else label}**")
@@ -82,7 +85,7 @@ def _head(now: Scenario, changed: set[str]) -> None:
         )
         with st.popover(_("Share"), type="tertiary", key="share", help=_("A link to exactly this picture")):
             st.write(_("This link shows a colleague the same picture."))
-            st.code(state.link(now), language=None, wrap_lines=True)
+            st.code(state.link(now, page), language=None, wrap_lines=True)
         st.toggle(
             _("Present"),
             key=state.PRESENT,
@@ -92,7 +95,7 @@ def _head(now: Scenario, changed: set[str]) -> None:
 
 
 def _group(
-    group: str, title: str, members: list[Field], now: Scenario, changed: set[str], marked: tuple[str, ...]
+    group: str, title: str, members: list[Field], now: Scenario, changed: set[str], idle: set[str], marked: tuple[str, ...]
 ) -> None:
     mine = [f.name for f in members if f.name in changed]
     label = _("{group}, {n} changed").format(group=_(title), n=len(mine)) if mine else _(title)
@@ -100,7 +103,7 @@ def _group(
         if mine:
             st.button(_("Reset group"), on_click=state.reset, args=(mine,), key=f"reset_{group}")
         for f in members:
-            _control(f, now, marked)
+            _control(f, now, f.name in idle, marked)
 
 
 def _summary(group: str, members: list[Field], now: Scenario) -> str:
@@ -111,12 +114,19 @@ def _summary(group: str, members: list[Field], now: Scenario) -> str:
     )
 
 
-def _control(f: Field, now: Scenario, marked: tuple[str, ...]) -> None:
+def _idle(page: str, now: Scenario) -> set[str]:
+    """Fields that have no effect on what the page shows."""
+    idle = {name for name, acts in _ACTS_ONLY_WHEN.items() if not acts(now)}
+    if page not in state.SERVING_PAGES:
+        return idle
+    people = {f.name for f in scenarios.all_fields().values() if f.group in (PEOPLE, ERROR)}
+    return idle - _ALWAYS_ACT.get(page, set()) | people | {"fix_time_s", "start_delay_s", "baseline_s", "baseline_error"}
+
+
+def _control(f: Field, now: Scenario, idle: bool, marked: tuple[str, ...]) -> None:
     label = f.label + (f" ({f.unit})" if f.unit and f.kind in ("number", "whole") else "")
     if f.name in marked:
         label += " " + _("(decides)")
-    acts = _ACTS_ONLY_WHEN.get(f.name)
-    idle = acts is not None and not acts(now)
     if idle:
         label += " " + _("(no effect here)")
     common = {"key": f.key, "bind": "query-params", "help": _help(f), "disabled": idle}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from urllib.parse import urlencode, urljoin
 
 import pandas as pd
@@ -16,7 +16,7 @@ from fastmode.claims import claims_table
 from fastmode.i18n import N_, _, get_language, ngettext
 from fastmode.scenario import Scenario
 from fastmode.slo import batch_met
-from fastmode.ui import evidence_quality, evidence_trials, state
+from fastmode.ui import evidence_quality, evidence_trials, state, view
 from fastmode.ui.cards import draw_heading, draw_note, mode
 from fastmode.ui.chart import chart
 from fastmode.validation import FEW_ROWS, GROUPS, KEYS, QUANTITIES, View
@@ -42,11 +42,8 @@ _SELECTS = {
 
 def draw(scenario: Scenario) -> None:
     """Draw the page; only the open tab is computed."""
-    tabs = st.tabs([_(title) for title in state.TABS], key="tab", bind="query-params")
-    for tab, body in zip(tabs, (_claims, _validation, evidence_quality.draw, evidence_trials.draw, _sources), strict=True):
-        if tab.open:
-            with tab:
-                body(scenario)
+    bodies = (_claims, _validation, evidence_quality.draw, evidence_trials.draw, _sources)
+    view.draw_open_tab("evidence", *(partial(body, scenario) for body in bodies))
 
 
 # --- claims -----------------------------------------------------------------------------------------------------------
@@ -131,7 +128,7 @@ def _filters() -> View:
         for name, label in _SELECTS.items():
             labels = known[name]
             st.selectbox(_(label), list(labels), format_func=lambda i, labels=labels: labels.get(i, i), key=KEYS[name], bind="query-params", width=_WIDTHS[name], help=_(_HELP[name]) if name in _HELP else None)  # fmt: skip
-    return state.evidence_view()
+    return view.of_validation()
 
 
 # Seven in one line beside the open sidebar of a laptop.

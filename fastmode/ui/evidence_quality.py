@@ -11,9 +11,9 @@ from fastmode.charts.quality import HEIGHT, alternative, quality_figure
 from fastmode.evaluate import evaluate
 from fastmode.i18n import _, ngettext
 from fastmode.quality import WHICH_TEXT
-from fastmode.quality_check import ALL, FAMILIES, FITS, STUDENT_TOLERANCE, TASK_FAMILIES
+from fastmode.quality_check import ALL, FAMILIES, STUDENT_TOLERANCE, TASK_FAMILIES
 from fastmode.scenario import Scenario
-from fastmode.ui import state
+from fastmode.ui import state, view
 from fastmode.ui.cards import draw_heading, draw_note, mode
 from fastmode.ui.chart import chart
 
@@ -22,9 +22,9 @@ def draw(scenario: Scenario) -> None:
     """Draw the tab."""
     head = st.container(key="quality_head", height="content")  # its figures follow from the filters below it
     with st.container(horizontal=True, key="quality_switches", gap="medium", vertical_alignment="bottom"):
-        family = _switch(_("Task family"), FAMILIES, ALL, "qf", None)
-        fit = _switch(
-            _("Own model family"), FITS, "in", "qi",
+        family = view.choice("qf", _("Task family"))
+        fit = view.choice(
+            "qi", _("Own model family"),
             _("Left out: slope and spread come from the other model families only, as for a model nobody has measured."),
         )  # fmt: skip
     left_out = fit == "out"
@@ -47,13 +47,6 @@ def draw(scenario: Scenario) -> None:
             _pair_table(pairs)
     _students()
     _steps(scenario)
-
-
-def _switch(label: str, options: dict[str, str], default: str, key: str, about: str | None) -> str:
-    return st.segmented_control(
-        label, list(options), default=default, format_func=lambda i: _(options[i]), key=key, bind="query-params",
-        required=True, help=about, wrap=True,
-    )  # fmt: skip
 
 
 def _own_model(scenario: Scenario) -> str:

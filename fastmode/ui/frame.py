@@ -19,6 +19,8 @@ PAGES = {
     "overview": ("pages/overview.py", N_("Overview"), N_("Decide")),
     "trade_offs": ("pages/trade_offs.py", N_("Trade-offs"), N_("Decide")),
     "productivity": ("pages/productivity.py", N_("Productivity"), N_("Decide")),
+    "batching": ("pages/batching.py", N_("Batching"), N_("Understand")),
+    "hardware": ("pages/hardware.py", N_("Hardware"), N_("Understand")),
     "evidence": ("pages/evidence.py", N_("Evidence"), N_("Check")),
 }
 HOME = "overview"
@@ -63,7 +65,9 @@ def controls(page) -> None:
     """The sidebar, and one quiet line if the link could not be used as written."""
     one_entry_per_page()
     _presentation()
-    sidebar(state.picture(state.start_values(), page.url_path or HOME).verdict.marked)
+    name = page.url_path or HOME
+    verdict = state.picture(state.start_values(), name).verdict
+    sidebar(name, verdict.marked if verdict else ())
     notes = state.ignored()
     if notes:
         with st.container(key="link_notice"):

@@ -14,7 +14,7 @@ from fastmode.i18n import N_, _
 from fastmode.productivity import TIME_PARTS
 from fastmode.scenario import Scenario
 from fastmode.sweep import FOUNDING
-from fastmode.ui import state
+from fastmode.ui import comparison, state
 from fastmode.ui.cards import draw_cards, draw_note, draw_verdict, mode
 from fastmode.ui.chart import chart
 from fastmode.ui.mirror import mirror
@@ -33,12 +33,17 @@ def draw(scenario: Scenario) -> None:
     """Draw the page for a scenario."""
     picture = state.picture(scenario, "overview")
     draw_verdict(picture.verdict, picture.now, short(picture.second), with_caveat=False)
+    if state.presenting():  # figures that carry to the back of a room come first
+        draw_cards(picture.now)
     _picture(picture.founding, picture.now, picture.edited)
     if picture.verdict.caveat:
         draw_note(picture.verdict.caveat)
     _controls(picture.now)
-    draw_cards(picture.now)
+    if not state.presenting():
+        draw_cards(picture.now)
     _table(picture.founding)
+    st.divider()
+    comparison.draw(picture.now)
 
 
 def _picture(founding: Evaluation, now: Evaluation, edited: bool) -> None:

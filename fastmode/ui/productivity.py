@@ -14,8 +14,8 @@ from fastmode.i18n import _
 from fastmode.picture import Picture
 from fastmode.productivity import TIME_PARTS, TaskResult
 from fastmode.scenario import Scenario, all_fields
-from fastmode.trade import MORE_POINTS, SCENARIO, SUBJECTS, TIMES_THE_ERRORS, Judged, founding, plane
-from fastmode.ui import productivity_team, state
+from fastmode.trade import MORE_POINTS, TIMES_THE_ERRORS, Judged, founding, plane
+from fastmode.ui import productivity_team, state, view
 from fastmode.ui.cards import draw_cards, draw_verdict, mode
 from fastmode.ui.chart import chart
 from fastmode.ui.mirror import mirror
@@ -71,10 +71,9 @@ def trade_label(trade) -> str:
 
 def _switches() -> None:
     with st.container(horizontal=True, key="subject_row", gap="medium", vertical_alignment="bottom"):
-        st.segmented_control(
-            _("What is judged"), list(SUBJECTS), default=SCENARIO, format_func=lambda s: _(SUBJECTS[s]), key=state.SUBJECT,
-            bind="query-params", required=True, wrap=True,
-            help=_("The option of the sidebar, or the founding claim in its two readings: the whole wait of the reference divided by six, and its errors 20 points, or a fifth, more."),
+        view.choice(
+            view.SUBJECT, _("What is judged"),
+            _("The option of the sidebar, or the founding claim in its two readings: the whole wait of the reference divided by six, and its errors 20 points, or a fifth, more."),
         )  # fmt: skip
         mirror("assumption_set", on_change=state.choose_set)
         mirror("error_level")

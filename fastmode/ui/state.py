@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import fields as dataclass_fields
-from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -19,25 +18,19 @@ from fastmode import picture as pictures
 from fastmode import scenario as scenarios
 from fastmode import validation
 from fastmode.catalog import Catalog, load
-from fastmode.i18n import N_, _
+from fastmode.i18n import _
 from fastmode.link import Ignored
 from fastmode.picture import Picture
-from fastmode.quality_check import FAMILIES, FITS
 from fastmode.ranges import own_ranges, ranges_text
 from fastmode.scenario import Field, Scenario
 from fastmode.sweep import AXES, DEFAULT_AXIS
-from fastmode.trade import SCENARIO as SCENARIO_SUBJECT
-from fastmode.trade import SUBJECTS
+from fastmode.ui import view
 
 MAX_UNDO = 50
-SUBJECT, PRESENT = "j", "present"  # keys of the link: what the Productivity page judges, and the presentation switch
-# Choices of pages by key of the link: ids with the words that stand in the address, the default first.
-VIEW_WORDS = {SUBJECT: SUBJECTS, "qf": FAMILIES, "qi": FITS}
+SERVING_PAGES = ("batching", "hardware")  # what people and errors are assumed to do has no effect there
+PRESENT = "present"  # key of the link: the presentation switch
 # Session keys that belong to no widget.
 SCENARIO, IGNORED, HISTORY, EXPECTED, UNDOING = "scenario", "ignored", "history", "expected", "undoing"
-
-
-TABS = (N_("Claims"), N_("Validation"), N_("Quality"), N_("Field trials"), N_("Sources"))  # of the Evidence page; the first one is open
 
 
 def catalog() -> Catalog:
@@ -57,22 +50,22 @@ def make_link_canonical(page) -> None:
     st.session_state[IGNORED] = ignored
     st.session_state[EXPECTED] = scenario
     wanted = links.to_params(scenario)
-    view = {key: values[-1] for key, values in raw.items() if key in links.VIEW_KEYS}
-    for key in sorted(VIEW_WORDS.keys() & view.keys()):
-        text = view.pop(key)
-        word = _view_word(key, text)
+    looked_at = {key: values[-1] for key, values in raw.items() if key in links.VIEW_KEYS}
+    for key in sorted(view.CHOICES.keys() & looked_at.keys()):
+        text = looked_at.pop(key)
+        word = view.word_of(key, text)
         if word:
-            view[key] = word
+            looked_at[key] = word
         else:
-            known = ", ".join(VIEW_WORDS[key])
+            known = ", ".join(view.CHOICES[key])
             ignored.append(Ignored(key, text[: links.MAX_SHOWN_CHARACTERS], _("not one of {known}").format(known=known)))
-    if view.keys() & set(validation.KEYS.values()):
-        checked, unused = validation.from_query(view)
+    if looked_at.keys() & set(validation.KEYS.values()):
+        checked, unused = validation.from_query(looked_at)
         ignored += [Ignored(*part) for part in unused]
-        view = {key: text for key, text in view.items() if key not in validation.KEYS.values()}
-        view |= validation.to_params(checked)
-    if raw != {key: [value] for key, value in (wanted | view).items()}:
-        st.switch_page(page, query_params=wanted | view)
+        looked_at = {key: text for key, text in looked_at.items() if key not in validation.KEYS.values()}
+        looked_at |= validation.to_params(checked)
+    if raw != {key: [value] for key, value in (wanted | looked_at).items()}:
+        st.switch_page(page, query_params=wanted | looked_at)
 
 
 def start_values() -> Scenario:
@@ -174,31 +167,20 @@ def picture(scenario: Scenario, page: str) -> Picture:
     """All that a page shows of a scenario, kept while the session asks for the same."""
     axis, everything = st.session_state.get("x") or st.query_params.get("x"), bool(st.session_state.get("all"))
     axis = axis if axis in AXES else DEFAULT_AXIS
-    asked = (scenario, page, axis, everything, subject())
+    asked = (scenario, page, axis, everything, view.chosen(view.SUBJECT))
     known = st.session_state.get("picture")
     if known is None or known[0] != asked:
         if page == "trade_offs":
             drawn = pictures.trade_offs(scenario, axis, None, everything)
         elif page == "productivity":
-            drawn = pictures.productivity(scenario, subject())
+            drawn = pictures.productivity(scenario, view.chosen(view.SUBJECT))
+        elif page in SERVING_PAGES:
+            drawn = pictures.serving(scenario)
         else:
             drawn = pictures.overview(scenario)
         known = asked, drawn
         st.session_state["picture"] = known
     return known[1]
-
-
-def subject() -> str:
-    """What the Productivity page judges: the scenario's option or the founding claim."""
-    asked = st.session_state.get(SUBJECT) or st.query_params.get(SUBJECT, "")
-    words = {word: i for i, word in SUBJECTS.items()}
-    return asked if asked in SUBJECTS else words.get(asked, SCENARIO_SUBJECT)
-
-
-def _view_word(key: str, text: str) -> str:
-    """How Streamlit writes a choice of a page into the address, from its id or that word; empty for any other text."""
-    words = VIEW_WORDS[key]
-    return words.get(text) or (text if text in words.values() else "")
 
 
 def presenting() -> bool:
@@ -221,7 +203,7 @@ def set_range(name: str, low: float | None, high: float | None) -> None:
     st.session_state[f.key] = ranges_text(own, catalog())
 
 
-def link(scenario: Scenario) -> str:
+def link(scenario: Scenario, page: str) -> str:
     """The address of what is shown: the scenario and how the page is looked at."""
     looked_at = {}
     if st.session_state.get("x", DEFAULT_AXIS) != DEFAULT_AXIS:
@@ -230,26 +212,7 @@ def link(scenario: Scenario) -> str:
         looked_at["all"] = "true"
     if not st.session_state.get("points", True):
         looked_at["points"] = "false"
-    if subject() != SCENARIO_SUBJECT:
-        looked_at[SUBJECT] = SUBJECTS[subject()]
     if presenting():
         looked_at[PRESENT] = "true"
-    if (st.context.url or "").endswith("/evidence"):
-        looked_at |= evidence_params()
+    looked_at |= view.params(page)
     return f"{st.context.url or ''}?{urlencode(links.to_params(scenario) | looked_at)}".removesuffix("?")
-
-
-def evidence_params() -> dict[str, str]:
-    """How the Evidence page is looked at, as its link says it: tab, search and the view of the Validation tab."""
-    held = {key: st.session_state.get(key, st.query_params.get(key, "")) for key in ("tab", "find", "qf", "qi")}
-    held |= {key: _view_word(key, held[key]) for key in ("qf", "qi")}
-    plain = {"tab": _(TABS[0])} | {key: next(iter(VIEW_WORDS[key].values())) for key in ("qf", "qi")}
-    held = {key: "" if text == plain.get(key) else text for key, text in held.items()}
-    return {key: text for key, text in held.items() if text} | validation.to_params(evidence_view())
-
-
-def evidence_view() -> validation.View:
-    """The view that the widgets of the Validation tab hold; before they exist, that of the link."""
-    view, _unused = validation.from_query(st.query_params.to_dict())
-    held = {name: st.session_state[key] for name, key in validation.KEYS.items() if key in st.session_state}
-    return replace(view, **{name: value for name, value in held.items() if value is not None})

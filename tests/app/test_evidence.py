@@ -14,6 +14,7 @@ from fastmode.claims import claims_table
 from fastmode.cli import main
 from fastmode.format import number, quantity, share
 from fastmode.scenario import all_fields, default
+from fastmode.ui import view
 from fastmode.validation import View
 from tests.app.test_cards import changed_keys, html_texts, move, start
 from tests.app.test_pages import PRESETS, notices
@@ -291,7 +292,7 @@ def test_all_filters_of_the_page_are_widgets_with_the_keys_of_the_link():
     at = evidence()
     found = {widget.key for widget in (*at.main.selectbox, *at.main.segmented_control)}
     assert found == set(validation.KEYS.values())
-    of_others = {"embed", "embed_options", "x", "all", "points", "j", "present", "qf", "qi"}
+    of_others = {"embed", "embed_options", "x", "all", "points", "j", "present", *view.CHOICES}
     assert set(link.VIEW_KEYS) - of_others == {*found, "tab", "find"}
     assert not found & {field.key for field in all_fields().values()}
 

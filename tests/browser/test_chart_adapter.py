@@ -13,7 +13,7 @@ APP = """
     import streamlit as st
 
     st.set_page_config(layout="wide")
-    page = st.navigation([st.Page("pages/first.py", default=True), st.Page("pages/second.py")])
+    page = st.navigation([st.Page("pages/first.py", default=True), st.Page("pages/second.py"), st.Page("pages/third.py")])
     page.run()
 """
 FIRST = """
@@ -49,6 +49,21 @@ SECOND = """
     with shown:
         chart(go.Figure(data=[dict(type="bar", x=[1, 2], y=[3, 4])]), key="bars", alt="Two bars", height=300)
 """
+THIRD = """
+    import plotly.graph_objects as go
+    import streamlit as st
+
+    from fastmode.ui.chart import chart
+
+    size = st.slider("Size", 1, 9, 2, key="size")
+    st.markdown(f"size {size}")
+    traces = [dict(type="bar", x=[1, 2], y=[size, 4]), dict(type="scatter", mode="text", x=[1], y=[1], text=["still"])]
+    frames = [dict(name=f"{i}", traces=[1], data=[dict(text=[f"moment {i} of {size}"])]) for i in range(20)]
+    play = dict(frame=dict(duration=100, redraw=True), transition=dict(duration=0), fromcurrent=True, mode="immediate")
+    menus = [dict(type="buttons", buttons=[dict(label="Play", method="animate", args=[None, play])])]
+    figure = go.Figure(data=traces, layout=dict(template="none", updatemenus=menus), frames=frames)
+    chart(figure, key="moving", alt="A film", height=300)
+"""
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +71,7 @@ def app_url(tmp_path_factory):
     """Address of a running app with the project's own settings."""
     folder = tmp_path_factory.mktemp("chart_app")
     (folder / "pages").mkdir()
-    for name, text in (("app.py", APP), ("pages/first.py", FIRST), ("pages/second.py", SECOND)):
+    for name, text in (("app.py", APP), ("pages/first.py", FIRST), ("pages/second.py", SECOND), ("pages/third.py", THIRD)):
         (folder / name).write_text(textwrap.dedent(text), encoding="utf-8")
     shutil.copytree(driver.ROOT / ".streamlit", folder / ".streamlit")
     (folder / "fastmode").symlink_to(driver.ROOT / "fastmode")
@@ -287,6 +302,43 @@ def test_missing_values_are_gaps(page, app_url):
     assert page.evaluate(
         "() => document.querySelector('[data-chart-key=below] .js-plotly-plot').calcdata[0].map((p) => p.y ?? null)"
     ) == [0, 1, 2, None, 4, 5, 6, 7, 8, 9]
+
+
+def open_third(page: Page, url: str) -> None:
+    page.goto(f"{url}/third")
+    wait_painted(page, "moving")
+    page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
+    page.wait_for_timeout(300)
+
+
+def test_frames_play_when_asked_and_stop_when_the_data_change(page, app_url):
+    errors = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.emulate_media(reduced_motion="no-preference")
+    open_third(page, app_url)
+    moving = page.locator("[data-chart-key=moving]")
+    page.wait_for_timeout(500)
+    assert "still" in moving.text_content()
+    moving.locator(".updatemenu-button").click()
+    moving.locator("text=moment 3 of 2").wait_for()
+    before = painted(page, "moving")
+    page.locator("[data-testid=stSlider] input[type=range]").focus()
+    page.keyboard.press("ArrowRight")
+    page.locator("text=size 3").wait_for()
+    wait_painted(page, "moving", before)
+    page.wait_for_timeout(500)
+    assert full_layout(page, "moving", "data[0].y[0]") == 3
+    assert "still" in moving.text_content() and "of 2" not in moving.text_content()
+    moving.locator(".updatemenu-button").click()
+    moving.locator("text=moment 19 of 3").wait_for()
+    assert set(errors) <= {"undefined"}  # Plotly gives up the promise of what is stopped, without a reason
+
+
+def test_frames_have_no_button_where_less_motion_is_asked_for(page, app_url):
+    page.emulate_media(reduced_motion="reduce")
+    open_third(page, app_url)
+    moving = page.locator("[data-chart-key=moving]")
+    assert moving.locator(".updatemenu-button").count() == 0 and "still" in moving.text_content()
 
 
 def test_page_switches_leave_nothing_behind_and_use_no_other_host(page, app_url):

@@ -13,9 +13,11 @@ from fastmode.claims import COLUMNS, OUTSIDE, UNTESTED, VERDICT_WORDS, VERDICTS,
 from fastmode.cli import main
 
 COMPUTED = (
-    "C01 C02 C03 C04 C06 C07 C08 C12 C14 C15 C16 C17 C18 C19 C21 C22 C23 C24 C25 C26 C27 C30 C32 C33 C34 C35 C36 C37 C43 C44 C45 "
-    "C46 C51 C52 C54 C55 C64 C68 C69 C77 C79"
+    "C01 C02 C03 C04 C06 C07 C08 C09 C10 C11 C12 C13 C14 C15 C16 C17 C18 C19 C20 C21 C22 C23 C24 C25 C26 C27 C30 C32 C33 C34 C35 "
+    "C36 C37 C38 C39 C40 C43 C44 C45 C46 C51 C52 C54 C55 C56 C57 C58 C64 C68 C69 C77 C78 C79"
 ).split()
+UNDECIDED = ["C40"]  # what it takes is computed; whether it is so rests on a figure that nobody publishes
+NO_FIGURE = "C72"  # only an early endpoint could decide it
 
 
 @pytest.fixture(scope="module")
@@ -60,8 +62,8 @@ def test_one_row_a_claim_in_the_order_of_the_data():
 def test_verdicts_and_kinds_are_the_agreed_words(shipped):
     assert VERDICT_WORDS == ("supported", "partly supported", "contradicted", "untested", "outside scope")
     assert set(shipped["verdict"]) <= set(VERDICT_WORDS)
-    assert list(shipped.index[shipped["kind"] != "none"]) == list(VERDICTS) == COMPUTED
-    assert set(shipped["kind"]) == {"data", "model", "none"}
+    assert list(shipped.index[shipped["kind"] != "none"]) == [i for i in VERDICTS if i != NO_FIGURE] == COMPUTED
+    assert shipped["kind"].value_counts().to_dict() == {"model": 35, "data": 18, "none": 27}
 
 
 def test_a_finding_has_one_of_the_verdict_words():
@@ -72,7 +74,9 @@ def test_a_finding_has_one_of_the_verdict_words():
 
 def test_five_claims_are_outside_scope_and_the_rest_without_a_function_untested(shipped):
     assert list(shipped.index[shipped["verdict"] == OUTSIDE]) == ["C53", "C67", "C73", "C74", "C75"]
-    assert (shipped["verdict"] == UNTESTED).sum() == 80 - 5 - len(COMPUTED)
+    untested = shipped.index[shipped["verdict"] == UNTESTED]
+    assert len(untested) == 80 - 5 - len(COMPUTED) + len(UNDECIDED)
+    assert [i for i in untested if i in VERDICTS] == [*UNDECIDED, NO_FIGURE]
     assert shipped.loc[shipped["kind"] == "none", ["value", "low", "high"]].isna().all(axis=None)
 
 
@@ -145,7 +149,7 @@ def test_a_dearer_output_alone_supports_the_price_claim_in_part(shipped, table_w
 
 def test_spark_at_300_contradicts_its_speed_and_both_ratios(shipped, table_with):
     table = table_with("endpoints", "gpt-5.3-codex-spark", output_tok_s="300")
-    assert moved(shipped, table) == ["C15", "C16", "C17", "C64", "C79"]
+    assert moved(shipped, table) == ["C15", "C16", "C17", "C57", "C64", "C79"]
     assert list(table.loc[["C15", "C16", "C17"], "value"]) == pytest.approx([300, 300 / 65, 300 / 170])
     assert set(table.loc[["C15", "C16", "C17"], "verdict"]) == {"contradicted"}
 
@@ -153,7 +157,7 @@ def test_spark_at_300_contradicts_its_speed_and_both_ratios(shipped, table_with)
 def test_a_measured_spark_speed_supports_it_but_not_a_ratio_to_a_reported_one(shipped, table_with):
     table = table_with("endpoints", "gpt-5.3-codex-spark", output_tok_s="1040", basis="measured_third_party")
     # C79 is a share of 512 worlds: so small a change of speed may turn one of them or none
-    assert [i for i in moved(shipped, table) if i != "C79"] == ["C15", "C16", "C17", "C64"]
+    assert [i for i in moved(shipped, table) if i != "C79"] == ["C15", "C16", "C17", "C57", "C64"]
     assert list(table.loc[["C15", "C16", "C17"], "verdict"]) == ["supported", "partly supported", "partly supported"]
 
 
@@ -182,9 +186,9 @@ def test_its_own_standard_tier_comes_before_the_founding_one(shipped, table_with
 
 def test_an_unknown_speed_leaves_what_rests_on_it_untested(shipped, table_with):
     table = table_with("endpoints", "gpt-5.3-codex-spark", output_tok_s="")
-    assert moved(shipped, table) == ["C15", "C16", "C17", "C26", "C64", "C79"]
-    assert set(table.loc[["C15", "C16", "C17", "C26"], "verdict"]) == {"untested"}
-    assert set(table.loc[["C15", "C16", "C17", "C26"], "kind"]) == {"none"}
+    assert moved(shipped, table) == ["C15", "C16", "C17", "C26", "C57", "C64", "C79"]
+    assert set(table.loc[["C15", "C16", "C17", "C26", "C57"], "verdict"]) == {"untested"}
+    assert set(table.loc[["C15", "C16", "C17", "C26", "C57"], "kind"]) == {"none"}
 
 
 @pytest.mark.parametrize(

@@ -132,7 +132,7 @@ def test_links_open_the_option_and_the_state(shipped):
         ("hardware", WAFER, 2, "interconnect_gb_s_per_chip", ["C25"]),
         ("endpoints", "kimi-k2.6-cerebras", 0.5, "output_tok_s", ["C25"]),
         ("endpoints", "opus-4.6-fast", 0.6, "speed_multiplier_vs_standard", ["C01", "C43", "C44"]),
-        ("endpoints", "gpt-5.3-codex-spark", 1.5, "output_tok_s", ["C15", "C16", "C17", "C64", "C79"]),
+        ("endpoints", "gpt-5.3-codex-spark", 1.5, "output_tok_s", ["C15", "C16", "C17", "C57", "C64", "C79"]),
     ],
 )
 def test_a_changed_fact_moves_exactly_what_rests_on_it(shipped, table, key, factor, column, claims):

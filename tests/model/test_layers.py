@@ -15,7 +15,9 @@ ROOT = Path(__file__).resolve().parents[2]
 BASE = {"catalog", "i18n", "units"}
 PARTS = BASE | {"scenario", "serving", "economics", "quality", "productivity"}
 SPINE = PARTS | {"link", "option_table", "side", "evaluate", "uncertainty", "ranges"}
-VIEWS = SPINE | {"sweep", "strategies", "explain", "predict", "productivity_csv", "trade", "team", "flips", "quality_check"}
+MACHINES = {"bus", "frontier", "first_token", "memory_tiers", "roofline", "series", "parts", "power", "two_ways"}
+TIERS = {"comparison", "endpoint_map"}
+VIEWS = SPINE | MACHINES | TIERS | {"sweep", "strategies", "explain", "predict", "productivity_csv", "trade", "team", "flips", "quality_check"}
 WORDS = {"format", "verdict", "cards", "slo", "feasible", "together", "picture"}
 MODEL = VIEWS | WORDS | {"calibration", "validation", "validation_sram", "claims", "field_trials"}
 ALLOWED = {
@@ -55,6 +57,10 @@ ALLOWED = {
     "explain": SPINE | {"format"},
     "calibration": BASE | {"serving", "predict"},
     "validation": BASE | {"serving", "predict", "calibration"},
+    **{name: SPINE | {"configure", "sweep", "together", "format", "band"} for name in MACHINES},
+    "parts": SPINE | {"configure", "sweep", "together", "format", "band", "power"},
+    "comparison": SPINE | {"together", "format"},
+    "endpoint_map": SPINE | {"format"},
     "slo": SPINE | {"format"},
     "validation_sram": BASE | {"format"},
     "feasible": SPINE,

@@ -13,6 +13,7 @@ from fastmode.serving import (
     meets,
     serve_automatic,
     serve_traffic,
+    static,
     static_batch,
     traffic,
 )
@@ -83,7 +84,8 @@ def affine(monkeypatch):
             }  # fmt: skip
             return type(s)(**values)
 
-        monkeypatch.setattr(traffic, "serve_automatic", fake)
+        for module in (traffic, static):
+            monkeypatch.setattr(module, "serve_automatic", fake)
 
     return install
 
@@ -124,6 +126,19 @@ def test_one_place_is_served_up_to_its_whole_time(affine):
     t = serve_traffic(config(), np.array([0.5 / 8.48, 1.01 / 8.48]), CAT)
     assert t.running[0] == pytest.approx(0.5) and list(t.status) == [OK, SATURATED]
     assert t.slot_wait_s[0] == pytest.approx(8.48, rel=0.12)  # M/M/1: load/(1 - load) x 8.48
+
+
+def test_a_batch_limit_saturates_sooner(affine):
+    """8 of 64 places: 8/8.48 requests/s; a limit above memory changes nothing, one below the replicas is one each."""
+    affine(0.02, 0.0)
+    t = serve_traffic(config(), 0.5, CAT, batch_limit=np.array([8.0, 64.0, 1000.0, 0.5]))
+    np.testing.assert_allclose(t.saturation_requests_per_s, np.array([8.0, 64.0, 64.0, 1.0]) / 8.48)
+    np.testing.assert_allclose(t.utilisation[:3], 0.5 * 8.48 / np.array([8.0, 64.0, 64.0]))
+    assert list(t.status) == [OK, OK, OK, SATURATED]
+    assert t.slot_wait_s[0] > 1e-3 > t.slot_wait_s[1]
+    g = goodput(config(), np.nan, np.nan, CAT, batch_limit=8.0)
+    assert g.batch[0] == 8.0 and g.requests_per_s[0] == pytest.approx(8 / 8.48, rel=1e-6)
+    assert g.batch_limit[0] == g.traffic_limit[0] == CAPACITY
 
 
 def test_prefill_alone_can_saturate(affine):
@@ -334,8 +349,10 @@ def test_static_batch_by_hand(affine):
     s = static_batch(config(batch=4.0), np.array([0.1, 1.0, 0.0]), 0.0, CAT)
     cycle = 0.53 + 399 * 0.02
     assert s.cycle_s[0] == pytest.approx(cycle) and s.saturation_requests_per_s[0] == pytest.approx(4 / cycle)
-    assert s.fill_wait_s[0] == pytest.approx(15.0) and s.finish_s[0] == pytest.approx(15.0 + cycle)
-    assert s.ttft_s[0] == pytest.approx(15.0 + 0.53 + 0.02) and s.output_tokens_per_s[0] == pytest.approx(40.0)
+    # load 0.21275 x 8.51 s x 1/4 / (2 x 0.78725) x exp(-2 x 0.78725 x 9/16 / (3 x 0.21275 / 4)): 1.1 ms behind the bus before
+    assert s.backlog_s[0] == pytest.approx(0.0011, rel=0.02)
+    assert s.fill_wait_s[0] == pytest.approx(15.0) and s.finish_s[0] == pytest.approx(15.0011 + cycle, abs=1e-4)
+    assert s.ttft_s[0] == pytest.approx(15.0011 + 0.53 + 0.02, abs=1e-4) and s.output_tokens_per_s[0] == pytest.approx(40.0)
     assert list(s.status) == [OK, SATURATED, INVALID_RATE] and np.isnan(s.finish_s[1:]).all()
     # Kingman: variance of 4 exponential gaps of 10 s, over 2 (1 - load) x 40 s
     assert s.backlog_bound_s[0] == pytest.approx(400.0 / (2 * (1 - s.load[0]) * 40.0))

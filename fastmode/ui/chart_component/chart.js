@@ -102,8 +102,13 @@ class Chart {
     layout.paper_bgcolor = TRANSPARENT;
     layout.plot_bgcolor = TRANSPARENT;
     Object.assign(layout, { autosize: false, width: this.width, height: this.height });
+    // A figure with frames brings its own buttons to play them; whoever asked for less motion gets the picture alone.
+    if (matchMedia("(prefers-reduced-motion: reduce)").matches) delete layout.updatemenus;
     this.say(null);
-    await plotly.react(this.plot, figure.data, layout, CONFIG);
+    // What is playing would go on with the frames of the old data.
+    if (this.plays) await plotly.animate(this.plot, [null], { mode: "immediate" }).catch(() => {});
+    this.plays = Boolean(figure.frames?.length);
+    await plotly.react(this.plot, { data: figure.data, layout, config: CONFIG, frames: figure.frames });
     this.drawn = wanted;
     requestAnimationFrame(() => this.report());
   }
