@@ -58,6 +58,7 @@ class Catalog:
     serving_constants: pd.DataFrame
     link_schema: pd.DataFrame
     disputed_facts: pd.DataFrame
+    events: pd.DataFrame
     quality_pairs: pd.DataFrame
     quality_fit: pd.DataFrame
     quality_tier_steps: pd.DataFrame

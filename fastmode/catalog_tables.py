@@ -296,6 +296,9 @@ TABLES: dict[str, Table] = {
         ),
     ),
     "link_schema": Table({"key": TEXT1, "name": TEXT1, "kind": TEXT1, "default": TEXT, "labels": TEXT, "values": TEXT}),
+    "events": Table(
+        {"id": ID, "event": TEXT1, "date": DATE, "basis": BASIS, "source_url": URL, "note": TEXT}, key=("id",), unique=("event",)
+    ),
     "disputed_facts": Table(
         {"claim": TEXT1, "value_a": TEXT1, "source_a": URL, "value_b": TEXT1, "source_b": URL, "our_reading": TEXT1},
         key=("claim",),

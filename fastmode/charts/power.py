@@ -12,7 +12,7 @@ from fastmode.format import MISSING, joules, joules_parts, number
 from fastmode.i18n import _, ngettext
 
 ROW_PX, ROW_NARROW_PX = 46, 46
-_MARGIN = {"l": 150, "r": 148, "t": 66, "b": 48}
+_MARGIN = {"l": 150, "r": 172, "t": 66, "b": 48}
 _MARGIN_NARROW = {"l": 10, "r": 10, "t": 112, "b": 44}
 _GAP_NARROW_PX = 74  # between the two panels on a phone: the title of the upper axis and the lower panel's own
 _PANELS = ((0.0, 0.35), (0.65, 1.0))

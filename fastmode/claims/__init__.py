@@ -24,6 +24,7 @@ says so. What the rules mean by agreement:
 * an odds ratio of errors measured on one benchmark is carried over to others with the spread between benchmarks of its task family;
   a direction holds where the whole 90 % band lies on one side of 1, else the band does not decide;
 * that an option saves time or money in a task is decided where it does so in at least 95 or in at most 5 of 100 plausible worlds;
+* a claim whose one deciding figure nobody publishes is untested, also where what it would take is computed;
 * a forecast is judged by what is in the catalogue today, and its basis says so.
 """
 

@@ -11,11 +11,12 @@ from fastmode import format as fmt
 from fastmode.i18n import _
 
 from fastmode.claims.found import (  # isort: skip
-    CODEX, CONTRADICTED, FAST, FIRM, MEASURED, PARTLY, ROUNDING, SPARK, STANDARD, SUPPORTED, UNTESTED, Facts, Finding,
+    CODEX, CONTRADICTED, FAST, FIRM, MEASURED, PARTLY, ROUNDING, SPARK, STANDARD, SUPPORTED, Facts, Finding,
     Unknown, address, known, parts,
 )  # fmt: skip
 
 PROMISE = "opus_fast_speedup"  # row of strategies: what the vendor's documentation says of its fast mode
+PARTNERSHIP = "openai-cerebras"  # row of events
 OWN_MODEL = "separate model"  # word of the column mode of endpoints
 
 
@@ -106,20 +107,25 @@ def runs_on(f: Facts) -> Finding:
 
 
 def partnership(f: Facts) -> Finding:
-    """C72: contradicted by an endpoint on the partner's chips from before the claimed month, else untested.
-
-    That the first endpoint came later does not say when the partnership was announced, and no row does.
-    """
+    """C72: the month of the announcement against the claimed one; an endpoint on the partner's chips from before contradicts it."""
+    announced = f.catalog.events
+    announced = announced[announced["id"] == PARTNERSHIP]
+    if announced.empty:
+        raise Unknown
+    day, basis_word = str(announced["date"].iloc[0]), str(announced["basis"].iloc[0])
     dates = _on_part(f)["date"]
     dates = dates[dates.str.len() >= len(f.quantity)]
     if dates.empty or not f.quantity:
         raise Unknown
     first = str(dates.min())
     early = first[: len(f.quantity)] < f.quantity
-    basis = _(
-        "The first endpoint on these chips is dated {first}, {when} the claimed month. The day of the announcement itself is not in the data: the page cited for it could not be read."
-    ).format(first=first, when=_("before") if early else _("not before"))
-    return Finding(CONTRADICTED if early else UNTESTED, unit="date", basis=basis, link=address("/overview", preset=SPARK))
+    same_month = day[: len(f.quantity)] == f.quantity
+    basis = _("Reported as announced on {day}; the first endpoint on these chips is dated {first}, {when} the claimed month.").format(
+        day=day, first=first, when=_("before") if early else _("not before")
+    )
+    stated = basis_word == "vendor_spec"
+    verdict = CONTRADICTED if early or not same_month else SUPPORTED if stated else PARTLY
+    return Finding(verdict, "data", unit="date", basis=basis, link=address("/overview", preset=SPARK))
 
 
 def no_new_model(f: Facts) -> Finding:

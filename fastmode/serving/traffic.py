@@ -19,7 +19,7 @@ Not modelled: prefill on chips of its own, patience, priorities, bunched arrival
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -48,7 +48,8 @@ LIMITS = (
 Z95 = 1.6448536269514722  # 95th percentile of the standard normal distribution
 TAIL = 0.05
 ROOT_STEPS = 60  # at most; false position with a bisection every third step: about ten are used
-SEARCH_STEPS = 32  # halvings of a bracket
+HALVINGS = 32  # of the bracket of a percentile
+PARTS, SEARCH_STEPS = 16, 8  # of the bracket of a load, as fine as 32 halvings
 NEWTON_STEPS = 8
 UNIFORM_95 = 1.9  # 95th percentile over mean of a uniform wait that starts at 0
 
@@ -126,6 +127,13 @@ class Setup:
     def serve(self, *batches: NDArray) -> list[Service]:
         """One answer for each array of batches, from a single call."""
         return _serve_at(self.values, self.served, self.catalog, *batches)
+
+    def repeated(self, times: int) -> Setup:
+        """All configurations so many times over, in turn."""
+        tiled = {f.name: np.tile(getattr(self, f.name), times) for f in fields(self) if isinstance(getattr(self, f.name), np.ndarray)}
+        values = {name: np.tile(array, times) for name, array in self.values.items()}
+        light, full = (Service(**{f.name: np.tile(getattr(service, f.name), times) for f in fields(Service)}) for service in (self.light, self.full))
+        return replace(self, values=values, light=light, full=full, **tiled)
 
     def residence(self, service: Service) -> NDArray:
         """Seconds a request holds its place: own prefill and the tokens after the first."""
@@ -235,7 +243,7 @@ def wait_p95(requests_per_s: ArrayLike, held_s: ArrayLike, full: ArrayLike, leav
 
     low, high = np.zeros_like(span), span * (1.0 + np.log(np.maximum(height, TAIL) * 4.0 / TAIL) / decay)
     high = high + leave * np.log(np.maximum(full, TAIL) * 4.0 / TAIL)
-    for _step in range(SEARCH_STEPS):
+    for _step in range(HALVINGS):
         middle = 0.5 * (low + high)
         beyond = tail(middle) > TAIL
         low, high = np.where(beyond, middle, low), np.where(beyond, high, middle)
@@ -375,8 +383,8 @@ def goodput(
 ) -> Goodput:
     """Largest fixed batch and largest traffic whose 95th percentiles of TTFT and TPOT (s) stay within the limits.
 
-    NaN = no limit. Both percentiles rise with batch and traffic, so each load is found by halving; in traffic the number
-    running is halved and its rate, N/D(N + 1), follows. Chips, shapes and percentiles in traffic as in `serve_traffic`.
+    NaN = no limit. Both percentiles rise with batch and traffic, so each load is found in ever finer brackets; in traffic those
+    are of the number running, and its rate, N/D(N + 1), follows. Chips, shapes and percentiles in traffic as in `serve_traffic`.
     Without limits the traffic is the saturation rate itself, where waiting has no bound.
 
     At a fixed batch the number of clients does not move and TPOT has no spread of its own (single late tokens behind a
@@ -387,18 +395,18 @@ def goodput(
         setup, (ttft, tpot) = settle(config, length_cv, batch_limit, catalog, ttft_p95_s, tpot_p95_s)
         served = setup.served
 
-        def at_batch(batch: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+        def at_batch(setup: Setup, batch: NDArray) -> tuple[NDArray, NDArray, NDArray]:
             (service,) = setup.serve(np.clip(batch, 1.0, setup.most))
             own_queue = setup.fixed_s + (setup.steps - 1.0) * first_step_s(service)
             behind = np.maximum(service.queue_s - own_queue, 0.0)
             return service.ttft_s + (UNIFORM_95 - 1.0) * behind, service.tpot_s, batch <= setup.most
 
-        def at_running(running: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+        def at_running(setup: Setup, running: NDArray) -> tuple[NDArray, NDArray, NDArray]:
             rate, _service, figures = _figures(setup, running)
             return figures["ttft_p95_s"], figures["tpot_p95_s"], rate <= setup.saturation
 
-        batch, batch_limit = _largest(at_batch, setup.most + 1.0, ttft, tpot, whole=True)
-        running, traffic_limit = _largest(at_running, setup.most, ttft, tpot, whole=False)
+        batch, batch_limit = _largest(at_batch, setup, setup.most + 1.0, ttft, tpot, whole=True)
+        running, traffic_limit = _largest(at_running, setup, setup.most, ttft, tpot, whole=False)
         traffic = _traffic(setup, running, np.where(served, OK, NOT_SERVED).astype(np.int8))
     limits = (np.where(served, limit, -1) for limit in (batch_limit, traffic_limit))
     return Goodput(
@@ -408,23 +416,29 @@ def goodput(
 
 
 def _largest(
-    percentiles: Callable, high: NDArray, ttft: NDArray, tpot: NDArray, whole: bool
+    percentiles: Callable, setup: Setup, high: NDArray, ttft: NDArray, tpot: NDArray, whole: bool
 ) -> tuple[NDArray, NDArray]:  # fmt: skip
     """Largest load below `high` within the limits (0 where none) and the index in LIMITS of what stops it.
 
-    `percentiles(load)` gives TTFT, TPOT and whether the load can be carried at all.
+    `percentiles(setup, load)` gives TTFT, TPOT and whether the load can be carried at all. A bracket is cut into PARTS, whose
+    inner ends are asked for in one call: a call costs more than its elements.
     """
     low, least = np.zeros_like(high), np.full_like(high, 1.0 if whole else 0.0)
-    at_ttft, at_tpot, _carried = percentiles(least)
+    at_ttft, at_tpot, _carried = percentiles(setup, least)
     alone = meets(at_ttft, at_tpot, ttft, tpot)
+    many = setup.repeated(PARTS - 1)
+    share = np.arange(1, PARTS)[:, None] / PARTS
     for _step in range(SEARCH_STEPS):
-        middle = np.floor(0.5 * (low + high)) if whole else 0.5 * (low + high)
-        at_ttft, at_tpot, carried = percentiles(middle)
-        met = (alone & carried & meets(at_ttft, at_tpot, ttft, tpot)) | (middle <= 0.0)
-        low, high = np.where(met, middle, low), np.where(met, high, middle)
+        inner = low + share * (high - low)  # shape (PARTS - 1, N), rising
+        inner = np.floor(inner) if whole else inner
+        at_ttft, at_tpot, carried = (x.reshape(inner.shape) for x in percentiles(many, inner.ravel()))
+        met = (alone & carried & meets(at_ttft, at_tpot, ttft, tpot)) | (inner <= low)
+        passed = np.logical_and.accumulate(met).sum(axis=0)  # of the inner ends, from below
+        ends = np.vstack([low, inner, high])
+        low, high = (np.take_along_axis(ends, (passed + i)[None], axis=0)[0] for i in (0, 1))
         if whole and not (high - low > 1.0).any():
             break
-    at_ttft, at_tpot, carried = percentiles(high)
+    at_ttft, at_tpot, carried = percentiles(setup, high)
     limit = np.where(carried & (at_ttft > ttft), TTFT_LIMIT, CAPACITY)
     limit = np.where(carried & (at_tpot > tpot), TPOT_LIMIT, limit)
     return low, np.where(alone, limit, NO_LOAD).astype(np.int8)

@@ -67,10 +67,10 @@ def test_figures_lie_in_their_range_and_the_basis_is_short(shipped):
 
 
 def test_verdicts_and_kinds_as_shipped(shipped):
-    supported, untested = {"C09", "C20", "C78"}, {"C40", "C72"}
+    supported, untested = {"C09", "C20", "C78"}, {"C40"}
     for claim in (*WAITING, *TIERS):
         expected = SUPPORTED if claim in supported else UNTESTED if claim in untested else PARTLY
-        kind = {"C20": "data", "C72": "none"}.get(claim, "model")
+        kind = {"C20": "data", "C72": "data"}.get(claim, "model")
         assert (shipped.loc[claim, "verdict"], shipped.loc[claim, "kind"]) == (expected, kind), claim
 
 
@@ -268,14 +268,19 @@ def test_c20_who_makes_the_chip(shipped, catalog):
     assert (elsewhere.value, elsewhere.verdict) == (1.0, CONTRADICTED)
 
 
-def test_c72_has_no_date_and_only_an_earlier_endpoint_could_contradict_it(shipped, catalog):
+def test_c72_the_month_of_the_announcement_decides(shipped, catalog):
     row = shipped.loc["C72"]
-    assert np.isnan(row["value"]) and "2026-02-12, not before the claimed month" in row["basis"]
+    assert row["verdict"] == PARTLY and "on 2026-01-15" in row["basis"] and "2026-02-12, not before the claimed month" in row["basis"]
+
+    def on(**cells):
+        return found(replace(catalog, events=catalog.events.assign(**cells)), "C72").verdict
+
+    assert (on(date="2026-01", basis="vendor_spec"), on(date="2026-02-01"), on(date="2025-12-31")) == (SUPPORTED, CONTRADICTED, CONTRADICTED)
     early = with_cells(catalog, "endpoints", SPARK, date="2025-12-30")
     assert found(early, "C72").verdict == CONTRADICTED and "before the claimed month" in found(early, "C72").basis
-    vague = with_cells(catalog, "endpoints", [SPARK, "gpt-5.6-sol-cerebras"], date="2026")
-    with pytest.raises(Unknown):
-        found(vague, "C72")
+    for unknown in (with_cells(catalog, "endpoints", [SPARK, "gpt-5.6-sol-cerebras"], date="2026"), replace(catalog, events=catalog.events[:0])):
+        with pytest.raises(Unknown):
+            found(unknown, "C72")
 
 
 def test_c78_tiers_keep_the_weights_and_the_batch_alone_is_not_enough(shipped, catalog):

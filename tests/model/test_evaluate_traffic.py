@@ -557,3 +557,15 @@ def test_near_saturation_the_text_says_that_the_slow_end_of_the_band_is_not_serv
         at_risk = load > found.at(low) / found.at(found.now.tokens_per_s)
         assert at_risk == (load > 0.5)
         assert (words in traffic_text(found)) == at_risk
+
+
+def test_the_spread_of_lengths_moves_the_wait_for_a_place_and_the_goodput():
+    spreads = np.array([0.0, 1.0, 2.0])
+    near_full = at_load("opus-4.6", 0.95)
+    late = evaluate(replace(near_full, length_cv=spreads)).now.service.ttft_p95_s
+    alone = [evaluate(replace(near_full, length_cv=float(cv))).now.service.ttft_p95_s[0] for cv in spreads]
+    np.testing.assert_allclose(late, alone, rtol=1e-12)
+    assert late[0] < late[1] < late[2]
+    limited = of("opus-4.6", slo_ttft_s=1.5 * float(evaluate(of("opus-4.6")).now.ttft_client_s[0]))
+    found = evaluate(replace(limited, length_cv=spreads)).goodput.requests_per_s
+    assert found[0] >= found[1] >= found[2] > 0.0 and found[0] > found[2]
