@@ -77,10 +77,10 @@ def _finding(e: Evaluation, found: Series) -> str:
     full = _per_chip(line)
     least, most_ratio = slowdown_over_hand_over(line, e.catalog)
     short, long = (1e3 * line.alone.tpot_s[i] for i in (0, -1))
-    return _("Each {stage} more in series adds a hand-over of {hop}: from {first} to {most} stages one request's token takes {short} to {long} ms, {ratio} as long (90 %: {low} to {high}; {least} to {most_ratio} over the assumed range of a hand-over). Output is lost where fewer requests run than there are stages: a single one keeps 1 of {most} at work{full}.").format(
+    return _("Each further {stage} in series adds a hand-over of {hop}: from {first} to {most} stages one request's token takes {short} to {long} ms, {ratio} as long (90 %: {low} to {high}; {least} to {most_ratio} over the assumed range of a hand-over). Output is lost where fewer requests run than there are stages: a single one keeps 1 of {most} at work{full}.").format(
         stage=_stage(line), hop=time_text(line.machine.hop_s), first=fmt.number(line.stages[0]), most=fmt.number(line.stages[-1]),
         short=fmt.number(short), long=fmt.number(long), ratio=fmt.ratio(value), low=fmt.ratio(low), high=fmt.ratio(high),
-        least=fmt.ratio(least), most_ratio=fmt.ratio(most_ratio), full=full and _("; with as many as stages {full}").format(full=full),
+        least=fmt.ratio(least), most_ratio=fmt.ratio(most_ratio), full=full and _("; with as many requests as stages {full}").format(full=full),
     )  # fmt: skip
 
 

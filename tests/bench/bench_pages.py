@@ -17,11 +17,19 @@ from tests.browser import driver  # noqa: E402
 from tests.browser.chromium import find_chromium  # noqa: E402
 
 GOAL_MS = 450
-# page, its main chart, the slider that is moved
+# page, its last chart, the slider that is moved: first one way, then back, so that half of the moves are to a setting not seen before
 CASES = (
     ("/", "task_time", "Cost of an error"),
     ("/trade_offs?preset=opus-4.6-fast", "tradeoffs", "Batch"),
     ("/trade_offs", "tradeoffs", "Distillation"),
+    ("/productivity", "throughput", "Cost of an error"),
+    ("/batching", "load_curve", "Requests/s"),
+    ("/batching", "load_curve", "Batch"),
+    ("/batching?tab=Fast+against+cheap", "frontier", "Batch"),
+    ("/batching?tab=First+token", "prompt_way", "Batch"),
+    ("/hardware", "roofline", "Batch"),
+    ("/hardware?tab=Series+and+links", "links", "Batch"),
+    ("/hardware?tab=Power+and+money", "two_ways", "Batch"),
 )
 
 
@@ -46,7 +54,7 @@ def main(presses: int) -> None:
         for path, chart, label in CASES:
             driver.open(page, server.link(path), charts=True)
             times = [
-                repaint_ms(page, chart, label, "ArrowRight" if i % 2 == 0 else "ArrowLeft") for i in range(presses)
+                repaint_ms(page, chart, label, "ArrowRight" if i < presses / 2 else "ArrowLeft") for i in range(presses)
             ]
             median = statistics.median(times)
             print(

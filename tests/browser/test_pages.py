@@ -5,18 +5,19 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from fastmode.ui import frame
 from tests.browser import driver
 from tests.browser.test_links import expected, figures, go_to, scenario_of
 
 PAGES = ["/", "/trade_offs", "/productivity"]
 CHARTS = {
-    "/": ["task_time"],
+    "/": ["task_time", "endpoints"],
     "/trade_offs": ["tradeoffs", "step"],
     "/productivity": ["break_even", "where_time", "tornado", "chain", "throughput"],
 }
 # On a page with an address of its own Streamlit looks for its server below that address first.
 STREAMLIT_PROBES = tuple(
-    f"/{page}/_stcore/{probe}" for page in ("trade_offs", "productivity", "evidence") for probe in ("health", "host-config")
+    f"/{page}/_stcore/{probe}" for page in frame.PAGES for probe in ("health", "host-config")
 )
 
 

@@ -9,12 +9,12 @@ from fastmode.ui import view
 from tests.browser import driver
 from tests.browser.test_evidence import choose_tab, heading
 from tests.browser.test_links import go_to, path_of
-from tests.browser.test_pages import colour, listen
+from tests.browser.test_pages import GROUND, colour, listen
 
 CHARTS = {
     "The bus": ["bus", "load_curve"],
     "Fast against cheap": ["frontier"],
-    "First token": ["first_token", "host_link"],
+    "First token": ["first_token", "prompt_way"],
     "Where it fits": ["memory_tiers", "roofline"],
     "Series and links": ["series", "links"],
     "Power and money": ["power", "price_range", "two_ways"],
@@ -57,7 +57,7 @@ def test_phone_has_no_sideways_scrolling(server, new_page, tab):
         "() => Math.max(...[...document.querySelectorAll('.fm-verdict, .fastmode-chart')].map(e => e.getBoundingClientRect().right))"
     )
     assert widest <= 390
-    assert colour(page, ".fm-verdict") == "rgb(232, 235, 240)"  # the dark text of charts/theme.py
+    assert colour(page, ".fm-verdict") == GROUND["dark"][1]
 
 
 def test_tabs_stand_in_the_link_and_another_page_has_its_own(server, page):
