@@ -21,7 +21,7 @@ def draw(evaluation: Evaluation) -> None:
     found = parts_of(evaluation)
     draw_heading(finding(found))
     frame = found.frame()
-    words = set(frame.select_dtypes("object").columns)
+    words = set(frame.columns) - set(frame.select_dtypes("number").columns)
     numbers = {name: st.column_config.NumberColumn(help=_help(i)) for i, name in enumerate(frame.columns) if name not in words}
     pinned = {frame.columns[0]: st.column_config.TextColumn(pinned=True)}
     shown = frame.apply(lambda column: column if column.name in words else _rounded(column))

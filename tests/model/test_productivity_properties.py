@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from fastmode import productivity
 from fastmode.productivity import TaskInputs, break_even_error, expected_error_cost_s, lost_time_s, task
+from tests.model.mutation import mutated
 from tests.model.productivity_cases import CASES, COLUMNS, FIELDS, batches, fixed_cases, spelled_out, wait_of
-from tests.model.test_productivity_mutations import DEFAULT, MUTATIONS, mutant
+from tests.model.test_productivity_mutations import DEFAULT, MUTATIONS
 
 BATCHES = 52
 AT_LEAST = 10_000
@@ -417,7 +419,7 @@ NOTICED = (
 @pytest.mark.parametrize(("prop", "mistake"), NOTICED, ids=[f"{prop.__name__}-{mistake}" for prop, mistake in NOTICED])
 def test_a_wrong_formula_breaks_the_property(prop, mistake, monkeypatch):
     right, wrong = MUTATIONS[mistake][:2] if isinstance(mistake, str) else mistake
-    model = mutant(right, wrong)
+    model = mutated(monkeypatch, [productivity], right, wrong)[0]
     for name in ("break_even_error", "expected_error_cost_s", "lost_time_s", "task"):
         monkeypatch.setattr(sys.modules[__name__], name, getattr(model, name))
     cases = fixed_cases(2 * CASES)
