@@ -6,6 +6,5 @@ from fastmode.ui import frame
 
 st.set_page_config(page_title="fastmode", page_icon=frame.ICON, layout="wide")
 page = frame.navigate()
-frame.controls(page)
-page.run()
+frame.show(page)
 frame.footer()

@@ -187,10 +187,10 @@ def place_near(
 def place_led(pen: Writer, at: tuple[float, float], text: str) -> Box | None:
     """The nearest clear place around a point to which a straight line leads that crosses no other text and no mark."""
     width, line = text_width_px(text, pen.size, bold=True), 1.3 * pen.size
-    taken = np.array([(box.left, box.right, box.bottom, box.top) for box in pen.taken]).reshape(-1, 4).T[..., None]
+    taken = theme.edges(pen.taken)
     for angles, away in product(_LED_ANGLES, LED_AWAY):
         steps = [(np.cos(a) * (away + width / 2), np.sin(a) * (away + line / 2)) for a in angles]
-        boxes = [box for dx, dy in steps if clear(pen, box := Box.around(at[0] + dx, at[1] + dy, width, line))]
+        boxes = _clear_of(pen, [Box.around(at[0] + dx, at[1] + dy, width, line) for dx, dy in steps])
         if boxes := [box for box in boxes if _free(_leader(box, at), taken)]:
             return pen.best(boxes, must=True)
     return None
@@ -213,7 +213,7 @@ def _free(points: np.ndarray, taken: np.ndarray) -> bool:
 
 def _nearer(boxes: list[Box], at: tuple[float, float], others: Sequence[tuple[float, float]]) -> list[Box]:
     """The boxes that none of the other points is nearer to than `at` (nearest_to for many points)."""
-    left, right, bottom, top = np.array([(box.left, box.right, box.bottom, box.top) for box in boxes]).T[..., None]
+    left, right, bottom, top = theme.edges(boxes)
     x, y = np.array([at, *others]).T
     across = np.maximum(np.maximum(left - x, x - right), 0.0)
     away = np.hypot(across, np.maximum(np.maximum(bottom - y, y - top), 0.0))
@@ -236,10 +236,15 @@ def on_curve(curve: np.ndarray, text: str, size: float, height: float) -> Iterat
 
 def clear(pen: Writer, box: Box) -> bool:
     """True where a text would lie in the panel and cover no other text and no mark; it may hide a piece of a line."""
-    inside = box.left >= 0 and box.right <= pen.width and box.bottom >= 0 and box.top <= pen.height
-    return inside and not any(box.overlaps(other) for other in pen.taken)
+    return bool(_clear_of(pen, [box]))
+
+
+def _clear_of(pen: Writer, boxes: list[Box]) -> list[Box]:
+    """The clear ones of the boxes."""
+    inside = [box for box in boxes if box.left >= 0 and box.right <= pen.width and box.bottom >= 0 and box.top <= pen.height]
+    return [box for box, hit in zip(inside, theme.hits(inside, pen.taken), strict=True) if not hit]
 
 
 def clear_place(pen: Writer, boxes: list[Box]) -> Box | None:
     """The best of the clear places, None where there is none."""
-    return pen.best([box for box in boxes if clear(pen, box)], must=True)
+    return pen.best(_clear_of(pen, boxes), must=True)

@@ -260,17 +260,29 @@ def best_place(
     Without `must`, None when each candidate covers a box, leaves the panel or hides more than four points; with it, the
     least bad one.
     """
-    best, best_cost = None, np.inf
+    if not candidates:
+        return None
+    left, right, bottom, top = edges(candidates)
     x, y = drawn.T if len(drawn) else np.empty((2, 0))
-    for order, box in enumerate(candidates):
-        outside = box.left < 0 or box.right > width or box.bottom < 0 or box.top > height
-        hits = sum(box.overlaps(other) for other in taken)
-        covered = np.sum((x > box.left) & (x < box.right) & (y > box.bottom) & (y < box.top))
-        crossed = sum(box.bottom - 1 < line < box.top + 1 for line in lines)
-        cost = 1000 * outside + 100 * hits + covered + 3 * crossed + 0.01 * order
-        if cost < best_cost:
-            best, best_cost = box, cost
-    return best if must or best_cost < 5 else None
+    heights = np.asarray(lines, dtype=np.float64)
+    outside = ((left < 0) | (right > width) | (bottom < 0) | (top > height))[:, 0]
+    covered = np.sum((x > left) & (x < right) & (y > bottom) & (y < top), axis=1)
+    crossed = np.sum((bottom - 1 < heights) & (heights < top + 1), axis=1)
+    cost = 1000 * outside + 100 * hits(candidates, taken) + covered + 3 * crossed + 0.01 * np.arange(len(candidates))
+    best = int(np.argmin(cost))
+    return candidates[best] if must or cost[best] < 5 else None
+
+
+def edges(boxes: Sequence[Box]) -> np.ndarray:
+    """Left, right, bottom and top of each box, shape (4, n, 1), px."""
+    return np.array([(box.left, box.right, box.bottom, box.top) for box in boxes]).reshape(-1, 4).T[..., None]
+
+
+def hits(boxes: Sequence[Box], taken: Sequence[Box]) -> np.ndarray:
+    """How many of the `taken` each box overlaps (Box.overlaps), shape (len(boxes),)."""
+    left, right, bottom, top = edges(boxes)
+    a, b, c, d = edges(taken)[..., 0]
+    return np.sum((left < b) & (a < right) & (bottom < d) & (c < top), axis=1)
 
 
 def text_width_px(text: str, size: float, bold: bool = False) -> float:

@@ -61,13 +61,29 @@ def through_app(name: str) -> None:
         st.switch_page("app.py", query_params={**st.query_params.to_dict(), TARGET: name})
 
 
-def controls(page) -> None:
-    """The sidebar, and one quiet line if the link could not be used as written."""
+def show(page) -> None:
+    """The page and the sidebar, and one quiet line if the link could not be used as written."""
     one_entry_per_page()
     _presentation()
     name = page.url_path or HOME
+    # On a session's first run the widgets take their values from the link. Afterwards they hold them, and the page goes
+    # first: it is what people wait for, and the sidebar's many controls take as long as a page.
+    first = not state.widgets_hold()
+    if first:
+        _sidebar(name)
+    state.read_widgets()
+    _link_notice()
+    page.run()
+    if not first:
+        _sidebar(name)
+
+
+def _sidebar(name: str) -> None:
     verdict = state.picture(state.start_values(), name).verdict
     sidebar(name, verdict.marked if verdict else ())
+
+
+def _link_notice() -> None:
     notes = state.ignored()
     if notes:
         with st.container(key="link_notice"):

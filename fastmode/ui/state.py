@@ -70,10 +70,14 @@ def make_link_canonical(page) -> None:
 
 def start_values() -> Scenario:
     """The scenario the widgets are about to show: that of the link on the first run, then what they hold."""
-    declared = scenarios.all_fields()
-    if all(f.key in st.session_state for f in declared.values()):
-        return _held(declared)
+    if widgets_hold():
+        return _held(scenarios.all_fields())
     return st.session_state.get(EXPECTED) or scenarios.default()
+
+
+def widgets_hold() -> bool:
+    """Whether the shared widgets hold values: on every run of a session but its first."""
+    return all(f.key in st.session_state for f in scenarios.all_fields().values())
 
 
 def _held(declared: dict[str, Field]) -> Scenario:
@@ -157,10 +161,7 @@ def ignored() -> list[Ignored]:
 
 def can_undo() -> bool:
     """Whether there is a change to take back."""
-    before = st.session_state.get(SCENARIO)
-    # The button is drawn before read_widgets has seen the change that started this run.
-    just_changed = before is not None and not st.session_state.get(UNDOING, False) and before != start_values()
-    return just_changed or bool(st.session_state.get(HISTORY))
+    return bool(st.session_state.get(HISTORY))
 
 
 def picture(scenario: Scenario, page: str) -> Picture:
