@@ -43,6 +43,7 @@ def repaint_ms(page: Page, chart: str, label: str, key: str) -> float:
     """Milliseconds from one key press on a slider to the chart's next repaint, by the page's own clock."""
     thumb = driver.slider(page, label)
     thumb.focus()
+    page.locator(f"[data-chart-key={chart}]").scroll_into_view_if_needed()  # one out of view is left for later
     before = page.evaluate("k => window.__fastmodeChartPaints[k].count", chart)
     page.evaluate(
         "() => addEventListener('keydown', () => { window.__pressed = performance.now() }, {once: true, capture: true})"

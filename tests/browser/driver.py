@@ -123,7 +123,7 @@ _IDLE = """
 ([epoch, stableMs]) => {
   const app = document.querySelector('[data-testid="stApp"]');
   const quiet = app !== null && app.dataset.testScriptState === 'notRunning'
-    && document.querySelector('[data-stale="true"], [data-testid="stSkeleton"]') === null;
+    && document.querySelector('[data-stale="true"], [data-waiting="true"], [data-testid="stSkeleton"]') === null;
   const idle = window.__idle && window.__idle.epoch === epoch ? window.__idle : (window.__idle = {epoch, since: null});
   if (!quiet) { idle.since = null; return false; }
   idle.since = idle.since ?? performance.now();
@@ -133,7 +133,7 @@ _IDLE = """
 
 
 def wait_idle(page: Page, stable_ms: int = 200, timeout_ms: int = TIMEOUT_MS) -> None:
-    """Return once the app's script has been at rest for ``stable_ms``."""
+    """Return once the app's script has been at rest for ``stable_ms`` and no chart waits to be painted."""
     page.wait_for_function(_IDLE, arg=[time.monotonic_ns() % 2**50, stable_ms], timeout=timeout_ms)
 
 

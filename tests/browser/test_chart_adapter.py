@@ -131,6 +131,27 @@ def test_new_data_are_painted_on_the_same_element(page, app_url):
     assert paints["above"]["at"] > paints["below"]["at"]
 
 
+def test_chart_out_of_view_waits_with_new_data_until_it_is_seen_or_a_while_has_passed(page, app_url):
+    open_first(page, app_url)
+    page.set_viewport_size({"width": 1000, "height": 120})  # the slider alone is in view
+    page.wait_for_timeout(600)
+    before, above = painted(page, "above"), page.locator("[data-chart-key=above]")
+    page.evaluate("() => { const real = window.setTimeout; window.setTimeout = (call, ms, ...more) => (ms === 250 ? 0 : real(call, ms, ...more)); window.realTimeout = real; }")
+    page.locator("[data-testid=stSlider] input[type=range]").focus()
+    page.keyboard.press("ArrowRight")
+    page.locator("[data-chart-key=above][data-waiting=true]").wait_for(state="attached")
+    page.wait_for_timeout(600)
+    assert painted(page, "above") == before and above.get_attribute("aria-label") == "Rises by 3"
+    above.scroll_into_view_if_needed()
+    wait_painted(page, "above", before)
+    assert full_layout(page, "above", "data[0].y[1]") == 3 and above.get_attribute("data-waiting") == "false"
+    page.evaluate("() => { window.setTimeout = window.realTimeout; }")
+    page.evaluate("() => document.querySelector('[data-testid=stSlider]').scrollIntoView()")
+    page.wait_for_timeout(300)
+    move_slider(page, 4)  # waits for its paint
+    assert full_layout(page, "above", "data[0].y[1]") == 4
+
+
 def test_text_alternative_replaces_the_drawing(page, app_url):
     open_first(page, app_url)
     assert page.get_by_role("img", name="Rises by 2", exact=True).count() == 1

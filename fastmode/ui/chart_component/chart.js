@@ -3,6 +3,7 @@
 
 const NARROW_BELOW_PX = 760;
 const TRANSPARENT = "rgba(0,0,0,0)";
+const LATER_MS = 250; // that a chart out of view waits with new data, so that those in view are repainted sooner
 const CONFIG = { displayModeBar: false, responsive: false };
 
 const charts = new WeakMap(); // parent element -> Chart
@@ -46,6 +47,8 @@ class Chart {
     this.narrow = false;
     this.resizes = new ResizeObserver(() => this.draw());
     this.resizes.observe(this.host);
+    this.views = new IntersectionObserver((seen) => seen.some((part) => part.isIntersecting) && this.hurry?.());
+    this.views.observe(this.host);
   }
 
   update(data) {
@@ -67,6 +70,7 @@ class Chart {
       this.stale = false;
       try {
         const plotly = window.Plotly ?? (await loadPlotly(this.data.bundle));
+        if (this.painted && !this.inView()) await this.later();
         if (!this.dead) await this.paint(plotly);
       } catch (error) {
         console.error(error);
@@ -84,6 +88,21 @@ class Chart {
     this.height = this.narrow ? this.data.heightNarrow : this.data.height;
     this.host.dataset.narrow = String(this.narrow);
     this.host.style.height = `${this.height}px`;
+  }
+
+  inView() {
+    const { top, bottom } = this.host.getBoundingClientRect();
+    return bottom > 0 && top < window.innerHeight;
+  }
+
+  // Passes after a while, or as soon as the chart comes into view.
+  async later() {
+    this.host.dataset.waiting = "true";
+    await new Promise((resolve) => {
+      this.hurry = resolve;
+      setTimeout(resolve, LATER_MS);
+    });
+    this.host.dataset.waiting = "false";
   }
 
   async paint(plotly) {
@@ -140,6 +159,7 @@ class Chart {
   destroy() {
     this.dead = true;
     this.resizes.disconnect();
+    this.views.disconnect();
     window.Plotly?.purge(this.plot);
     this.host.remove();
     delete window.__fastmodeChartPaints?.[this.data.key];
