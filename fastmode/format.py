@@ -12,6 +12,7 @@ from fastmode.i18n import _
 MISSING = "-"
 THIN_SPACE = "\u202f"  # narrow and not breaking: a number stays on one line
 DIGITS = 3
+COUNT_DIGITS = 15  # that float64 keeps
 SAME_WITHIN = 0.005  # relative: half a percent would print as 0 %
 # Plotly (d3) formats that print what `number` prints, for hover text made in the browser.
 D3_NUMBER = ",.3~r"
@@ -38,6 +39,11 @@ def number(value: float | None, digits: int = DIGITS) -> str:
     if "." in text:
         text = text.rstrip("0").rstrip(".")
     return text.replace(",", THIN_SPACE)
+
+
+def count(value: float | None) -> str:
+    """A number of things, every digit of it: 4508 -> "4 508" (thin space)."""
+    return number(None if is_missing(value) else round(value), COUNT_DIGITS)
 
 
 def duration_parts(seconds: float | None) -> tuple[str, str]:

@@ -302,7 +302,7 @@ def chip_word(line: Line) -> str:
 def chips_text(line: Line) -> str:
     """Number and kind of the chips of a line."""
     form = _("{n} {part} wafers") if line.wafer and line.chips != 1 else _("{n} {part} wafer") if line.wafer else _("{n} {part}")
-    return form.format(n=fmt.number(line.chips), part=line.part)
+    return form.format(n=fmt.count(line.chips), part=line.part)
 
 
 def _whole(batch: float) -> str:

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 
 from fastmode.charts import labels, theme
 from fastmode.charts.theme import Axis, Box
-from fastmode.format import join_unit, number
+from fastmode.format import count, join_unit, number
 from fastmode.i18n import _, ngettext
 from fastmode.memory_tiers import Tiers
 
@@ -156,7 +156,7 @@ def _hover(view: _View, i: int) -> str:
 
 def chips_text(model: str, chips: float) -> str:
     """How many chips a model takes, in words."""
-    return ngettext("{model} takes {n} chip", "{model} takes {n} chips", round(chips)).format(model=model, n=number(chips, 9))
+    return ngettext("{model} takes {n} chip", "{model} takes {n} chips", round(chips)).format(model=model, n=count(chips))
 
 
 # layout
@@ -238,7 +238,7 @@ def _side_ink(view: _View, i: int) -> str:
 
 
 def _chips(chips: float) -> str:
-    return ngettext("{n} chip", "{n} chips", round(chips)).format(n=number(chips, 9))
+    return ngettext("{n} chip", "{n} chips", round(chips)).format(n=count(chips))
 
 
 def _lonely(x: np.ndarray, y: np.ndarray) -> np.ndarray:

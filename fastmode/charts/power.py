@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from fastmode.charts import theme
-from fastmode.format import MISSING, joules, joules_parts, number
+from fastmode.format import MISSING, count, joules, joules_parts, number
 from fastmode.i18n import _, ngettext
 
 ROW_PX, ROW_NARROW_PX = 46, 46
@@ -141,7 +141,7 @@ def _figures(row: PowerRow, panel: int, colors: theme.Palette, with_band: bool =
 
 
 def _chips(row: PowerRow) -> str:
-    return ngettext("({n} chip)", "({n} chips)", int(row.chips)).format(n=number(row.chips))
+    return ngettext("({n} chip)", "({n} chips)", int(row.chips)).format(n=count(row.chips))
 
 
 def _key(rows: Sequence[PowerRow], colors: theme.Palette, a_line: int) -> str:

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from fastmode.charts import labels, theme
 from fastmode.charts.theme import Axis, Box
-from fastmode.format import D3_NUMBER, number
+from fastmode.format import D3_NUMBER, count, number
 from fastmode.i18n import N_, _
 from fastmode.series import RATIOS, SHARDS, Case, Line, Machine, Series
 from fastmode.serving import Service
@@ -136,7 +136,7 @@ def links_figure(cases: Sequence[Case], mode: theme.Mode, *, scale: float = 1.0)
 
 def case_name(case: Case) -> str:
     """Chips and how they are joined, in words."""
-    words = {"n": number(float(case.as_built.n_chips[0]), 9), "part": case.machine.label}
+    words = {"n": count(float(case.as_built.n_chips[0])), "part": case.machine.label}
     return (_("{n} {part}, layers shared") if case.joined == SHARDS else _("{n} {part} in series")).format(**words)
 
 

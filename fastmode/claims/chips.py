@@ -140,7 +140,7 @@ def newer_gpu(f: Facts) -> Finding:
         "{new} over {old} TB/s. On {chips} chips of each at batch {batch} {model} is {gain} as fast, where the vendor states up to {stated} for fast mode."
     ).format(
         new=fmt.number(f.part(GB200, "memory_bw_tb_s")), old=fmt.number(f.part(H100, "memory_bw_tb_s")),
-        chips=fmt.number(fewest.max()), batch=fmt.number(f.setting(STANDARD, "batch_size")), gain=fmt.ratio(gain),
+        chips=fmt.count(fewest.max()), batch=fmt.number(f.setting(STANDARD, "batch_size")), gain=fmt.ratio(gain),
         stated=fmt.ratio(stated), model=f.model_name(STANDARD),
     )  # fmt: skip
     place = f.state("/trade_offs", STANDARD, "hardware", hardware=GB200, n_chips=fewest.max())

@@ -194,7 +194,7 @@ def interconnect(f: Facts) -> Finding:
     basis = _(
         "{model} on {chips} {gpu}: all-reduces between the chips take {value} of the time per token at batch {small}, {low} to {high} from batch {large} to 1."
     ).format(
-        model=f.model_name(STANDARD), chips=fmt.number(s.n_chips[0]), gpu=f.part_name(f.setting(STANDARD, "hardware")),
+        model=f.model_name(STANDARD), chips=fmt.count(s.n_chips[0]), gpu=f.part_name(f.setting(STANDARD, "hardware")),
         value=fmt.share(value / 100), small=fmt.number(f.setting(FAST, "batch_size")), low=fmt.share(shares.min() / 100),
         high=fmt.share(shares.max() / 100), large=fmt.number(batch[-1]),
     )  # fmt: skip

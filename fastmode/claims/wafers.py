@@ -185,7 +185,7 @@ def little_sram(f: Facts) -> Finding:
     low = _least_chips(f, f.size(preset), part)
     verdict = SUPPORTED if found.any() else PARTLY if large.any() or low > 1 else CONTRADICTED
     basis = _("{model} on chips of {memory} MB: {chips} chips in 16 bit with one request, at least {low}; {speed} tok/s ({word}).").format(
-        model=f.model_name(preset), memory=fmt.number(1e3 * f.part(part, "memory_gb")), chips=fmt.number(needed, 4),
+        model=f.model_name(preset), memory=fmt.number(1e3 * f.part(part, "memory_gb")), chips=fmt.count(needed),
         low=fmt.number(low), speed=fmt.number(f.speed(preset)), word=f.word(preset),
     )  # fmt: skip
     return Finding(verdict, "model", needed, "chips", basis, f.state("", preset), low, needed)

@@ -102,7 +102,7 @@ def longer_wait(f: Facts) -> Finding:
         "From batch 1 to {batch} a chip gives {rate} the output tokens and a call takes {last} instead of {first}. Of measured pairs that differ in concurrency alone, {more} of {chips} give more per chip at the larger one and {slower} of {users} fewer tokens per second to a user."
     ).format(
         batch=fmt.number(batch[-1]), rate=fmt.ratio(rate[0, -1] / rate[0, 0]), last=fmt.duration(call[0, -1]),
-        first=fmt.duration(call[0, 0]), more=fmt.number(more), chips=fmt.number(more + less), slower=fmt.number(slower),
+        first=fmt.duration(call[0, 0]), more=fmt.number(more), chips=fmt.count(more + less), slower=fmt.number(slower),
         users=fmt.number(faster + slower),
     )  # fmt: skip
     place = _tab(f.state("/batching", STANDARD, batch_size=batch[-1]), "Fast against cheap")

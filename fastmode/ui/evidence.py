@@ -184,7 +184,7 @@ def _sentences(view: View, report: dict) -> list[tuple[str, bool]]:
         rest.append(
             ngettext(
                 "{n} chosen row has no figure to compare.", "{n} chosen rows have no figure to compare.", missing
-            ).format(n=fmt.number(missing, 9))
+            ).format(n=fmt.count(missing))
         )
     return [*lines, (" ".join(rest), False)]
 
@@ -197,7 +197,7 @@ def _bias(bias: float) -> str:
 
 
 def _finding(quantity: str, figures: dict, left_out: str) -> str:
-    words = {"quantity": _(QUANTITIES[quantity]), "rows": fmt.number(figures["rows"], 9), "knew": _(_KNEW[left_out])}
+    words = {"quantity": _(QUANTITIES[quantity]), "rows": fmt.count(figures["rows"]), "knew": _(_KNEW[left_out])}
     if not figures["rows"]:
         return _("No measured {quantity} among the chosen rows.").format(**words)
     words |= {"median": fmt.share(figures["median"]), "p90": fmt.share(figures["p90"])}
@@ -215,7 +215,7 @@ def _also(quantity: str, figures: dict) -> str:
     if not figures["rows"]:
         return _("{quantity}: no measured row among these.").format(quantity=name)
     return _("{quantity} of {rows} rows: half within {median}, nine in ten within {p90}.").format(
-        quantity=name, rows=fmt.number(figures["rows"], 9), median=fmt.share(figures["median"]), p90=fmt.share(figures["p90"]),
+        quantity=name, rows=fmt.count(figures["rows"]), median=fmt.share(figures["median"]), p90=fmt.share(figures["p90"]),
     )  # fmt: skip
 
 

@@ -59,7 +59,7 @@ def _own_model(scenario: Scenario) -> str:
 
 def _sentences(row: dict, own: str) -> None:
     words = {
-        "rows": fmt.number(row["rows"], 9),
+        "rows": fmt.count(row["rows"]),
         "median": fmt.number(100.0 * row["median_error"]),
         "inside": fmt.share(row["inside_90"]),
         "left": fmt.share(row["left_inside_90"]),
@@ -80,7 +80,7 @@ def _sentences(row: dict, own: str) -> None:
             "{n} more published score has no prediction: sizes unpublished, and only agentic work uses tier steps.",
             "{n} more published scores have no prediction: sizes unpublished, and only agentic work uses tier steps.",
             missing,
-        ).format(n=fmt.number(missing, 9))
+        ).format(n=fmt.count(missing))
     )
     pairs = quality_check.predicted_pairs(state.catalog())
     rest += [
@@ -171,7 +171,7 @@ def _students() -> None:
     st.caption(
         _("Steps on {chips} {hardware} with {precision} weights, batch {batches}, context {contexts} tokens.").format(
             chips=quality_check.STEP_CHIPS, hardware=label, precision=quality_check.STEP_PRECISION,
-            batches=", ".join(map(fmt.number, quality_check.STEP_BATCHES)), contexts=", ".join(fmt.number(n, 9) for n in quality_check.STEP_CONTEXTS),
+            batches=", ".join(map(fmt.number, quality_check.STEP_BATCHES)), contexts=", ".join(fmt.count(n) for n in quality_check.STEP_CONTEXTS),
         )
     )  # fmt: skip
 
@@ -190,7 +190,7 @@ def _steps(scenario: Scenario) -> None:
         found = quality_check.steps(error, calls, state.catalog())
         st.write(
             _("An error of {error} over {calls} is {single} a call if calls fail independently. If calls of one task are as alike as repeated tries of it are in {benchmark}, it is {alike} a call. With twice as many calls {twice} of the tasks fail, or {twice_alike}.").format(
-                error=fmt.share(error), calls=ngettext("{n} call", "{n} calls", calls).format(n=fmt.number(calls, 9)), single=fmt.share(found.independent), alike=fmt.share(found.correlated),
+                error=fmt.share(error), calls=ngettext("{n} call", "{n} calls", calls).format(n=fmt.count(calls)), single=fmt.share(found.independent), alike=fmt.share(found.correlated),
                 twice=fmt.share(found.twice_independent), twice_alike=fmt.share(found.twice_correlated), benchmark=_("tau-bench"),
             )
         )  # fmt: skip

@@ -77,7 +77,7 @@ def _requests(n: float) -> str:
 
 
 def _chips(n: float, part: str) -> str:
-    return ngettext("{n} {part} chip", "{n} {part} chips", round(n)).format(n=fmt.number(n, 9), part=part)
+    return ngettext("{n} {part} chip", "{n} {part} chips", round(n)).format(n=fmt.count(n), part=part)
 
 
 def _tiers_table(e: Evaluation, t: Tiers) -> None:

@@ -125,14 +125,14 @@ def _power_rows(e: Evaluation, found: Parts, held: float) -> list[power_chart.Po
             joules = joules_per_token(s, pue, e.catalog)[:, 0]
             ends = [end[FACILITY, 0] for end in joules_ends(s, pue, e.catalog)]
             part = str(e.catalog.hardware["label"].iloc[int(s.hardware[0])])
-            about = _("{chips} {part}, batch {batch}").format(chips=fmt.number(s.n_chips[0]), part=part, batch=fmt.number(s.batch[0]))
+            about = _("{chips} {part}, batch {batch}").format(chips=fmt.count(s.n_chips[0]), part=part, batch=fmt.number(s.batch[0]))
             rows.append(_row(label, about, kind, joules, ends, site.megawatts[:, 0], site.chips[0]))
     watts = power_w(np.arange(len(found.own)), pue, e.catalog)
     sram = (e.catalog.hardware["memory_kind"] == "SRAM").to_numpy()
     chosen = ~found.own & np.isfinite(found.tokens_per_s) & (np.isfinite(watts[SYSTEM]) | (sram & np.isfinite(watts[CHIP])))
     site, bands = _sites(e, found, held), joules_ends(found.service, pue, e.catalog)
     for i in found.order[chosen[found.order]]:
-        about = _("{chips} chips, batch {batch}").format(chips=fmt.number(found.service.n_chips[i]), batch=fmt.number(found.batch))
+        about = _("{chips} chips, batch {batch}").format(chips=fmt.count(found.service.n_chips[i]), batch=fmt.number(found.batch))
         rows.append(_row(_part_name(e, str(e.catalog.hardware.index[i])), about, "part", found.joules[:, i], [end[FACILITY, i] for end in bands], site.megawatts[:, i], site.chips[i]))
     return rows
 
@@ -157,7 +157,7 @@ def _holding(e: Evaluation, held: float) -> str:
     sram = (hardware["memory_kind"] == "SRAM").to_numpy()
     held_by = " ".join(
         _("{chips} {part} of {memory} GB hold them, at {kw} kW each {system} MW of systems, {facility} MW at the facility.").format(
-            chips=fmt.number(site.chips[i]), part=hardware["label"].iloc[i], memory=fmt.number(hardware["memory_gb"].iloc[i]),
+            chips=fmt.count(site.chips[i]), part=hardware["label"].iloc[i], memory=fmt.number(hardware["memory_gb"].iloc[i]),
             kw=fmt.number(hardware["system_power_w_per_chip"].iloc[i] / 1e3), system=fmt.number(site.megawatts[SYSTEM, i]),
             facility=fmt.number(site.megawatts[FACILITY, i]),
         )
@@ -282,7 +282,7 @@ def _absent(parts: list[str], of: int) -> str:
 def _home(e: Evaluation, found: TwoWays) -> str:
     part = str(e.catalog.hardware.at[str(found.deployment.hardware), "label"])
     return _("{reference} on {chips} {part} at batch {batch}").format(
-        reference=_reference(e), chips=fmt.number(found.chips), part=part, batch=fmt.number(found.deployment.batch_size)
+        reference=_reference(e), chips=fmt.count(found.chips), part=part, batch=fmt.number(found.deployment.batch_size)
     )
 
 
@@ -295,7 +295,7 @@ def ways_text(e: Evaluation, found: TwoWays, goal: float) -> str:
             option=option_name(e), reference=_reference(e), part=part, most=fmt.ratio(smaller.speed[0]), batch=fmt.number(found.deployment.batch_size), cost=fmt.ratio(smaller.cost[1, 0])
         )
     at = found.batch_for(goal)
-    words = {"option": option_name(e), "reference": _reference(e), "goal": fmt.ratio(goal), "part": part, "chips": fmt.number(found.chips)}
+    words = {"option": option_name(e), "reference": _reference(e), "goal": fmt.ratio(goal), "part": part, "chips": fmt.count(found.chips)}
     if at >= 0:
         text = _("{option} is {goal} as fast as {reference}. A smaller batch on the same {chips} {part} gets there at batch {n}, at {cost} the provider's cost per output token.").format(
             n=fmt.number(smaller.batch[at]), cost=fmt.ratio(smaller.cost[1, at]), **words
@@ -362,7 +362,7 @@ def _part_marks(e: Evaluation, found: TwoWays) -> list[ways_chart.Mark]:
         if np.isnan(newer.speed[i]) or np.isnan(newer.cost[1, i]):
             continue
         kind = "sram" if found.sram[i] else "newer" if hardware.at[part, "shown"] == 1 else "announced"
-        about = _("{chips} chips, batch {batch}").format(chips=fmt.number(newer.chips[i]), batch=fmt.number(newer.batch[i]))
+        about = _("{chips} chips, batch {batch}").format(chips=fmt.count(newer.chips[i]), batch=fmt.number(newer.batch[i]))
         made.append(ways_chart.Mark(str(hardware.at[part, "label"]), kind, newer.speed[i], newer.cost[1, i], newer.speed_low[i], newer.speed_high[i], newer.cost[0, i], newer.cost[2, i], about))
     return made
 

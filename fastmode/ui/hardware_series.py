@@ -90,7 +90,7 @@ def _single(line: Line) -> str:
 
 def _stage(line: Line) -> str:
     m = line.machine
-    return m.label if m.chips == 1 else _("group of {n} {part}").format(n=fmt.number(m.chips, 9), part=m.label)
+    return m.label if m.chips == 1 else _("group of {n} {part}").format(n=fmt.count(m.chips), part=m.label)
 
 
 def _series_note(e: Evaluation, found: Series) -> str:

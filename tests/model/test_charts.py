@@ -16,6 +16,7 @@ from fastmode.format import (
     MISSING,
     THIN_SPACE,
     change,
+    count,
     duration,
     duration_parts,
     joules,
@@ -57,6 +58,11 @@ SPARK = dict(zip(theme.SLICES, (120.0, 119.3, 450.0, 201.0, 112.0, 1061.0), stri
 )
 def test_number_has_three_digits_and_thin_spaces(value, text):
     assert number(value) == text
+
+
+@pytest.mark.parametrize(("value", "text"), [(4508, "4\u202f508"), (4508.0, "4\u202f508"), (1_234_567, "1\u202f234\u202f567"), (0, "0"), (np.nan, "-"), (None, "-")])
+def test_count_shows_every_digit(value, text):
+    assert count(value) == text
 
 
 @pytest.mark.parametrize("show", [number, duration, minutes, money, ratio, share, points, signed_share, joules])
