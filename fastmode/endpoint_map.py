@@ -22,13 +22,15 @@ from fastmode.i18n import N_, _
 EARLY, LATE = "early", "late"
 LATE_FROM = "2026-05"  # year and month of the cut
 TOLERANCE = 0.10  # relative: as far as a speed-up may lie from the advertised multiple and still agree with it
+MEASURED = "measured_third_party"  # basis of an endpoint
 STANDARD = "standard"  # mode of an endpoint
 # How the speed-up that two speeds give stands to the advertised "up to".
-BELOW, ABOVE, AGREES, UNCHECKED = "below", "above", "agrees", "unchecked"
+BELOW, ABOVE, AGREES, UNMEASURED, UNCHECKED = "below", "above", "agrees", "unmeasured", "unchecked"
 VERDICTS = {
     BELOW: N_("below the ceiling"),
     ABOVE: N_("contradicts it"),
     AGREES: N_("agrees"),
+    UNMEASURED: N_("not checked: the speed is not measured"),
     UNCHECKED: N_("not checked: no speed held"),
 }
 _SPEED, _PRICE = "output_tok_s", "output_usd_per_mtok"
@@ -157,17 +159,20 @@ def _tier(offer: Offer, known: dict[str, Offer], stated: float, price_multiple: 
         stated = np.nan
     if not np.isfinite(realised):
         against = None
-    return Tier(offer, price_multiple, stated, realised, against, own, same_vendor, _verdict(stated, realised))
+    return Tier(offer, price_multiple, stated, realised, against, own, same_vendor, _verdict(stated, realised, offer.word == BASIS_WORDS[MEASURED]))
 
 
-def _verdict(advertised: float, realised: float) -> str:
+def _verdict(advertised: float, realised: float, measured: bool) -> str:
+    """A speed that nobody measured may have been made from the multiple: that it agrees says nothing."""
     if np.isnan(advertised):
         return ""
     if np.isnan(realised):
         return UNCHECKED
     if realised < advertised * (1.0 - TOLERANCE):
         return BELOW
-    return ABOVE if realised > advertised * (1.0 + TOLERANCE) else AGREES
+    if realised > advertised * (1.0 + TOLERANCE):
+        return ABOVE
+    return AGREES if measured else UNMEASURED
 
 
 def vendor(provider: str) -> str:

@@ -171,7 +171,7 @@ def ways(side: Side, catalog: Catalog) -> list[Way]:
     weights, cache = (float(array[0]) for array in step_bytes(service, catalog))
     return [
         Way(_("the prompt, over the host link"), float(size), float(seconds)),
-        Way(_("KV cache, read by one step"), cache, float(service.kv_s[0])),
+        Way(_("attention over the KV cache, one step"), cache, float(service.kv_s[0])),
         Way(_("weights, read by one step"), weights, read_s),
     ]
 

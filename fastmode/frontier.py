@@ -24,6 +24,7 @@ from fastmode.serving.service import OK, Service
 from fastmode.serving.tables import tables
 from fastmode.together import evaluate_together
 
+HOME_SHARES = (0.5, 0.25)  # of the assumed standard batch, to see what hangs on it
 POINTS = 48  # a line is smooth: more are not seen
 MARKED = (1.0, 4.0, 16.0, 64.0, 256.0, 1024.0)  # batches that are named along a line
 NOT_THE_DEPLOYMENT = ("preset", "reference", "batch_size", "load", "handshake_s", "anchor")
@@ -272,6 +273,7 @@ def small_print(found: Frontier) -> list[str]:
             lines.append(
                 _("At the slow end of the 90 % band no batch gets there. Without prefill, which a smaller batch does not make dearer, the cost is {decode}.").format(decode=fmt.ratio(wanted.decode_cost))
             )  # fmt: skip
+        lines.append(_homes_text(base, wanted))
     if base is not None:
         for tier in found.tiers:
             ratio = base.read(base.tokens_per_s, tier.batch) / base.read(base.tokens_per_s, base.home_batch)
@@ -292,6 +294,18 @@ def small_print(found: Frontier) -> list[str]:
             )
         )  # fmt: skip
     return lines
+
+
+def _homes_text(base: Line, wanted: Wanted) -> str:
+    """The same speed-up from smaller batches than the assumed one."""
+    made = []
+    for share in HOME_SHARES:
+        home = base.home_batch * share
+        batch = base.batch_at(base.read(base.tokens_per_s, home) * wanted.ratio)
+        cost = base.read(base.tokens_per_s_per_chip, home) / base.read(base.tokens_per_s_per_chip, batch)
+        form = _("from {home} it costs {cost}") if np.isfinite(cost) else _("from {home} no batch gives it")
+        made.append(form.format(home=_whole(home), cost=fmt.ratio(cost)))
+    return _("Nobody publishes the standard batch; {home} is assumed. The same gain: {others}.").format(home=_whole(base.home_batch), others=", ".join(made))
 
 
 def chip_word(line: Line) -> str:

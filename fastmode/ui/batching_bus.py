@@ -153,7 +153,7 @@ def notes(found: Bus, in_traffic: bool) -> list[str]:
         )
     ]  # fmt: skip
     if found.pace != 1.0:
-        made.append(_("All times are scaled by the published speed, {pace} the modelled one.").format(pace=fmt.ratio(found.pace)))
+        made.append(_("All times are the model's over {pace}, as the published speed is to the modelled one; TTFT too, which the cards of other pages scale to the published or assumed TTFT.").format(pace=fmt.ratio(found.pace)))
     if found.places != found.asked_places:
         made.append(_("Of a batch limit of {asked}, {places} run at once: what memory holds, shared evenly by the copies of the model.").format(asked=fmt.number(found.asked_places), places=fmt.number(found.places)))
     if found.replicas > 1:

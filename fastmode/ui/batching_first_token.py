@@ -23,6 +23,7 @@ from fastmode.ui.chart import chart
 from fastmode.verdict import option_name
 
 KEPT, HIDDEN = "sk", "ph"  # keys of the link
+PACE_APART = 0.1  # as far as the quoted speed may be above the modelled one without a word
 YES = "yes"  # its id of a switch that is on
 
 
@@ -176,9 +177,9 @@ def _handshake(e: Evaluation) -> str:
     firsts = [e.at(side.ttft_s) for side in (e.reference, e.now)]
     of_first = float(handshake_shares(h, first, tokens, speeds[0])[0])
     shares = [float(handshake_shares(h, ttft, tokens, speed)[1]) for ttft, speed in zip(firsts, speeds, strict=True)]
-    return _("A handshake of {h} is {first} of a TTFT of {ttft}. Of a whole call of {tokens} output tokens it is {slow} at {slow_speed} tok/s and {fast} at {fast_speed} tok/s.").format(
+    return _("A handshake of {h} is {first} of a TTFT of {ttft}. Of a whole call of {tokens} output tokens it is {slow} at {slow_speed} tok/s and {fast} at {fast_speed} tok/s and a TTFT of {fast_ttft}.").format(
         h=short_time(h), first=fmt.share(of_first), ttft=short_time(h + first), tokens=fmt.number(tokens), slow=fmt.share(shares[0]),
-        slow_speed=fmt.number(speeds[0]), fast=fmt.share(shares[1]), fast_speed=fmt.number(speeds[1]),
+        slow_speed=fmt.number(speeds[0]), fast=fmt.share(shares[1]), fast_speed=fmt.number(speeds[1]), fast_ttft=short_time(h + firsts[1]),
     )  # fmt: skip
 
 
@@ -200,9 +201,14 @@ def _way(e: Evaluation) -> None:
     figure, narrow = ways_figure(found, mode(), scale=state.scale())
     alt = "; ".join(f"{way.label}: {bytes_text(way.bytes)}, {short_time(way.seconds)}" for way in found)
     chart(figure, key="prompt_way", alt=alt, height=WAYS_HEIGHT, narrow=narrow)
-    text = _("{name}, all modelled: a prompt travels as numbers of tokens over the slowest PCIe link of any part, once a call; weights and cache are read anew for every token, by all chips together, {batch} requests sharing a read of the weights.").format(
+    text = _("{name}, all modelled: a prompt travels as numbers of tokens over the slowest PCIe link of any part, once a call; weights and cache are read anew for every token, by all chips together, {batch} requests sharing a read of the weights. Attention takes the longer of reading the cache and computing with it.").format(
         name=label, batch=fmt.number(e.at(side.service.batch))
     )  # fmt: skip
+    quoted, modelled = e.at(side.tokens_per_s), e.at(side.modelled_tokens_per_s)
+    if quoted > modelled * (1.0 + PACE_APART):
+        text += " " + _("The stand-in runs at {modelled} tok/s, where {quoted} are quoted: the real one reads less or faster.").format(
+            modelled=fmt.number(modelled), quoted=fmt.number(quoted)
+        )
     if not own:
         text += " " + _("The option itself holds its weights in SRAM on the chip: their reading is within the time of a layer.")
     draw_note(text)

@@ -56,7 +56,7 @@ def draw(evaluation: Evaluation) -> None:
     st.html(_STYLE + table_html(made))
     st.caption(
         _(
-            "Each against its own standard model; modelled for the people and prices of this page. Surely: the whole 90 % band lies on one side. In brackets: the share of plausible worlds, to the nearest twentieth, in which the option takes less."
+            "Each against its own standard model; modelled for the people and prices of this page. Surely: the whole 90 % band lies on one side, if the quoted speed is delivered. In brackets: the share of plausible worlds, to the nearest twentieth, in which the option takes less."
         )
     )
     _tasks(made)

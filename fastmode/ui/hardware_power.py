@@ -36,6 +36,7 @@ from fastmode.ui.mirror import mirror
 from fastmode.verdict import option_name
 
 TRILLION = 1e12
+PACE_APART = 0.1  # as far as the modelled speed may be off the quoted one without a word
 BITS = {"bf16": 16, "fp8": 8, "fp4": 4}
 
 
@@ -43,6 +44,8 @@ def draw(evaluation: Evaluation) -> None:
     """Draw the tab for a scenario of single values."""
     e, found = evaluation, parts_of(evaluation)
     draw_heading(_finding(e))
+    if note := pace_note(e):
+        draw_note(note)
     _power(e, found)
     _money(e, found)
     _ways(e)
@@ -63,6 +66,25 @@ def _finding(e: Evaluation) -> str:
         return here + "."
     there = _("{reference} {energy} and {cost}").format(reference=_reference(e), energy=_energy_text(e, e.reference), cost=_cost_text(e.reference))
     return f"{here}; {there}."
+
+
+def pace_note(e: Evaluation) -> str:
+    """What energy and cost would be at the quoted speeds, where the stand-in does not run at them; empty where it does."""
+    made = []
+    sides = [(option_name(e), e.now)] + ([(_reference(e), e.reference)] if str(e.scenario.preset) != str(e.scenario.reference) else [])
+    for name, side in sides:
+        quoted, modelled = e.at(side.tokens_per_s), e.at(side.modelled_tokens_per_s)
+        if not abs(quoted / modelled - 1.0) > PACE_APART:  # also where one is unknown
+            continue
+        joules = float(joules_per_token(side.service, float(e.scenario.pue), e.catalog)[FACILITY, 0])
+        cost = float(side.provider_usd_per_mtok[1, 0])
+        made.append(
+            _("{option} is modelled at {modelled} tok/s where {quoted} are quoted; at the quoted speed it would be {energy} and {cost}.").format(
+                option=name, modelled=fmt.number(modelled), quoted=fmt.number(quoted), energy=fmt.joules(joules * modelled / quoted),
+                cost=fmt.money(cost * modelled / quoted),
+            )  # fmt: skip
+        )
+    return " ".join([_("Energy and cost are those of the stand-in at its own speed."), *made]) if made else ""
 
 
 def _energy_text(e: Evaluation, side: Side) -> str:

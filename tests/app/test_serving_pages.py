@@ -87,3 +87,11 @@ def test_people_and_errors_have_no_effect_there(page):
 def test_a_tab_of_another_page_opens_the_first():
     at = start("tab=Validation", "batching")
     assert not at.exception and charts(at) >= 1
+
+
+def test_energy_and_cost_are_also_given_at_the_quoted_speeds():
+    text = " ".join(html_texts(open_tab("hardware", "Power and money")))
+    assert "GPT-5.3-Codex is modelled at 22.5 tok/s where 65 are quoted; at the quoted speed it would be 2.42 J and $6.19." in text
+    assert "Codex-Spark is modelled" not in text  # within a tenth of what is quoted
+    alone = html_texts(open_tab("hardware", "Power and money", "an=model+only"))
+    assert not any("at the quoted speed" in part for part in alone)

@@ -101,7 +101,7 @@ def test_a_continuous_parameter_is_found_to_one_percent(start, name, value):
     slow, fast = (found.low, found.high) if name == BATCH else (-found.low, -found.high)
     here = value if name == BATCH else -value
     assert fast > here and (np.isnan(slow) or slow < here)
-    assert np.isnan(found.low) == (value in (3.3, 40.0))
+    assert np.isnan(found.low) == ((name, value) in {(BATCH, 3.3), (SMALLER, 40.0)})
 
 
 @pytest.mark.parametrize("name", [SHARE, DRAFTS, NEWER, ROUTING, SRAM])

@@ -124,7 +124,12 @@ def test_the_finding_names_batch_cost_and_price():
         f"To make Opus 4.6 2.62x faster by batch alone takes batch {round(w.batch[0])} instead of 64 and costs {w.cost[0]:.3g}x per"
         " output token; Opus 4.6 fast is sold at 6x the price."
     )
-    first, second = small_print(found)
+    first, homes, second = small_print(found)
+    base = found.base
+    at_32 = base.batch_at(base.read(base.tokens_per_s, 32.0) * w.ratio)
+    cost = base.read(base.tokens_per_s_per_chip, 32.0) / base.read(base.tokens_per_s_per_chip, at_32)
+    assert cost == pytest.approx(3.03, abs=0.01)
+    assert homes == f"Nobody publishes the standard batch; 64 is assumed. The same gain: from 32 it costs {cost:.3g}x, from 16 no batch gives it."
     low, high = round(w.batch[1]), round(w.batch[2])
     assert first.startswith(f"90 %: batch {low} to {high} and cost {w.cost[2]:.3g}x to {w.cost[1]:.3g}x.")
     assert "Opus 4.6 fast, at the batch of 4 assumed for it, would be" in second and second.endswith("quoted: 2.62x.")
