@@ -30,7 +30,7 @@ from fastmode.scenario import (
 
 # Keys a link may carry that are no inputs of the model: how a page is looked at.
 VIEW_KEYS = (
-    "x", "all", "points", "tab", "find", "vq", "vo", "vb", "vh", "vm", "ve", "vs", "vg", "vp", "vx", "j", "qf", "qi", "bp", "sk", "ph", "tb", "er", "present", "embed", "embed_options",
+    "x", "all", "points", "tab", "find", "vq", "vo", "vb", "vh", "vm", "ve", "vs", "vg", "vp", "vx", "j", "qf", "qi", "bp", "sk", "ph", "tb", "er", "xv", "xp", "xi", "present", "embed", "embed_options",
 )  # fmt: skip
 MAX_QUERY_CHARACTERS = 20_000
 MAX_SHOWN_CHARACTERS = 80

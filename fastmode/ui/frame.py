@@ -21,6 +21,7 @@ PAGES = {
     "productivity": ("pages/productivity.py", N_("Productivity"), N_("Decide")),
     "batching": ("pages/batching.py", N_("Batching"), N_("Understand")),
     "hardware": ("pages/hardware.py", N_("Hardware"), N_("Understand")),
+    "explain": ("pages/explain.py", N_("Explain a tier"), N_("Understand")),
     "evidence": ("pages/evidence.py", N_("Evidence"), N_("Check")),
 }
 HOME = "overview"

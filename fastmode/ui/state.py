@@ -27,7 +27,7 @@ from fastmode.sweep import AXES, DEFAULT_AXIS
 from fastmode.ui import view
 
 MAX_UNDO = 50
-SERVING_PAGES = ("batching", "hardware")  # what people and errors are assumed to do has no effect there
+SERVING_PAGES = ("batching", "hardware", "explain")  # what people and errors are assumed to do has no effect there
 PRESENT = "present"  # key of the link: the presentation switch
 # Session keys that belong to no widget.
 SCENARIO, IGNORED, HISTORY, EXPECTED, UNDOING = "scenario", "ignored", "history", "expected", "undoing"
@@ -59,6 +59,14 @@ def make_link_canonical(page) -> None:
         else:
             known = ", ".join(view.CHOICES[key])
             ignored.append(Ignored(key, text[: links.MAX_SHOWN_CHARACTERS], _("not one of {known}").format(known=known)))
+    for key in sorted(view.NUMBERS.keys() & looked_at.keys()):
+        text = looked_at.pop(key)
+        if number := view.number_text(key, text):
+            looked_at[key] = number
+        else:
+            _label, least, most = view.NUMBERS[key]
+            reason = _("not a number from {low} to {high}").format(low=f"{least:g}", high=f"{most:g}")
+            ignored.append(Ignored(key, text[: links.MAX_SHOWN_CHARACTERS], reason))
     if looked_at.keys() & set(validation.KEYS.values()):
         checked, unused = validation.from_query(looked_at)
         ignored += [Ignored(*part) for part in unused]

@@ -24,12 +24,19 @@ CHOICES = {
     "tb": {"own": N_("the stand-in"), "1": N_("1 TB"), "5": N_("5 TB"), "7": N_("7 TB")},
     "er": {"early": N_("early 2026"), "late": N_("late 2026")},
 }
+# Numbers of pages by key of the link: label, least and most; empty = as published.
+NUMBERS = {
+    "xv": (N_("Speed, over the standard tier's"), 1.0, 1000.0),
+    "xp": (N_("Output price, over the standard tier's"), 0.01, 1000.0),
+    "xi": (N_("Input price, over the standard tier's"), 0.01, 1000.0),
+}
 # Which page has which of them.
 _OF_PAGE = {
     "overview": ("er",),
     "productivity": (SUBJECT,),
     "batching": ("bp", "sk", "ph"),
     "hardware": ("tb",),
+    "explain": ("xv", "xp", "xi"),
     "evidence": ("qf", "qi"),
 }
 # Of the pages that have tabs; the first one is open.
@@ -55,6 +62,24 @@ def choice(key: str, label: str, help: str = "") -> str:
     )  # fmt: skip
 
 
+def number(key: str) -> float | None:
+    """Draw the box of a key of NUMBERS, bound to the link; the number it holds, None where it is empty."""
+    label, least, most = NUMBERS[key]
+    return st.number_input(
+        _(label), min_value=least, max_value=most, value=None, step=0.1, format="%.2f", key=key, bind="query-params", placeholder=_("as published"),
+    )  # fmt: skip
+
+
+def number_text(key: str, text: str) -> str:
+    """How a number of a page is written in the address; empty for what is none or out of range."""
+    _label, least, most = NUMBERS[key]
+    try:
+        value = float(text)
+    except ValueError:
+        return ""
+    return f"{value:.10g}" if least <= value <= most else ""
+
+
 def draw_open_tab(page: str, *draws: Callable[[], None]) -> None:
     """The tabs of a page, in the order of TABS; only the open one is drawn."""
     shown = st.tabs([_(title) for title in TABS[page]], key="tab", bind="query-params")
@@ -72,7 +97,10 @@ def word_of(key: str, text: str) -> str:
 
 def params(page: str) -> dict[str, str]:
     """The keys and words of the link for a page: open tab, choices, search and filters."""
-    held = {key: CHOICES[key][chosen(key)] for key in _OF_PAGE.get(page, ()) if chosen(key) != next(iter(CHOICES[key]))}
+    mine = _OF_PAGE.get(page, ())
+    held = {key: CHOICES[key][chosen(key)] for key in mine if key in CHOICES and chosen(key) != next(iter(CHOICES[key]))}
+    numbers = {key: st.session_state.get(key, st.query_params.get(key)) for key in mine if key in NUMBERS}
+    held |= {key: f"{float(value):.10g}" for key, value in numbers.items() if value not in (None, "")}
     if page in TABS:
         tab = st.session_state.get("tab", st.query_params.get("tab", ""))
         held |= {"tab": tab} if tab in map(_, TABS[page][1:]) else {}

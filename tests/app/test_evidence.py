@@ -292,7 +292,7 @@ def test_all_filters_of_the_page_are_widgets_with_the_keys_of_the_link():
     at = evidence()
     found = {widget.key for widget in (*at.main.selectbox, *at.main.segmented_control)}
     assert found == set(validation.KEYS.values())
-    of_others = {"embed", "embed_options", "x", "all", "points", "j", "present", *view.CHOICES}
+    of_others = {"embed", "embed_options", "x", "all", "points", "j", "present", *view.CHOICES, *view.NUMBERS}
     assert set(link.VIEW_KEYS) - of_others == {*found, "tab", "find"}
     assert not found & {field.key for field in all_fields().values()}
 
