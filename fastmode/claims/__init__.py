@@ -35,7 +35,7 @@ from collections.abc import Callable
 import pandas as pd
 
 from fastmode.catalog import Catalog, load
-from fastmode.claims import batches, chips, energy, offers, people, pipelines, tiers, wafers, waiting
+from fastmode.claims import batches, chips, energy, mechanisms, offers, people, pipelines, sizes, tiers, wafers, waiting
 from fastmode.claims.found import (
     CODEX,
     CONTRADICTED,
@@ -64,6 +64,7 @@ VERDICTS: dict[str, Callable[[Facts], Finding]] = {
     "C02": offers.two_speeds,
     "C03": offers.price_ratio,
     "C04": people.same_quality,
+    "C05": mechanisms.small_batches,
     "C06": batches.price_of_speed,
     "C07": batches.memory_bound,
     "C08": batches.prompt_upload,
@@ -86,7 +87,10 @@ VERDICTS: dict[str, Callable[[Facts], Finding]] = {
     "C25": wafers.resident,
     "C26": wafers.sram_reads,
     "C27": wafers.codex_fits,
+    "C28": sizes.size_of_spark,
+    "C29": sizes.sharded,
     "C30": wafers.linked,
+    "C31": sizes.close_to_glm,
     "C32": pipelines.sharding,
     "C33": pipelines.series,
     "C34": pipelines.long_pipeline,
@@ -96,10 +100,13 @@ VERDICTS: dict[str, Callable[[Facts], Finding]] = {
     "C38": waiting.almost_no_wait,
     "C39": waiting.cheap_by_joining,
     "C40": waiting.fills_at_once,
+    "C41": mechanisms.bigger_share,
+    "C42": mechanisms.newest_hardware,
     "C43": chips.newer_gpu,
     "C44": batches.speculation,
     "C45": people.exact_speculation,
     "C46": batches.plain_batching,
+    "C50": sizes.codex_on_wafers,
     "C51": chips.megawatts,
     "C52": energy.dedicated,
     "C54": chips.memory_tiers,
@@ -107,13 +114,16 @@ VERDICTS: dict[str, Callable[[Facts], Finding]] = {
     "C56": waiting.answers_at_once,
     "C57": waiting.kept_connection,
     "C58": waiting.handshake,
+    "C63": sizes.over_a_thousand,
     "C64": people.tuned_models,
     "C68": offers.correcting,
     "C69": offers.founding_trade,
     "C72": tiers.partnership,
+    "C76": mechanisms.uncertain,
     "C77": wafers.fitting,
     "C78": tiers.no_new_model,
     "C79": people.by_task,
+    "C80": sizes.too_complex,
 }
 
 

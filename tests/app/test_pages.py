@@ -7,12 +7,12 @@ from urllib.parse import urlencode
 import pytest
 
 from fastmode import catalog, link
-from fastmode.ui import frame, view
+from fastmode.ui import frame, state, view
 from tests.app.test_cards import CARDS, changed_keys, expected, html_texts, move, shown, start, verdict
 
 PRESETS = list(catalog.load().presets.index)
 TASKS = list(catalog.load().profiles.index)
-PAGES = [page for page in frame.PAGES if page not in view.TABS]  # with cards; those with tabs have files of their own
+PAGES = [page for page in frame.PAGES if page not in view.TABS and page not in state.SERVING_PAGES]  # with cards; the others have files of their own
 NOTICE = "Not used from this link: "
 
 

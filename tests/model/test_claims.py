@@ -13,8 +13,8 @@ from fastmode.claims import COLUMNS, OUTSIDE, UNTESTED, VERDICT_WORDS, VERDICTS,
 from fastmode.cli import main
 
 COMPUTED = (
-    "C01 C02 C03 C04 C06 C07 C08 C09 C10 C11 C12 C13 C14 C15 C16 C17 C18 C19 C20 C21 C22 C23 C24 C25 C26 C27 C30 C32 C33 C34 C35 "
-    "C36 C37 C38 C39 C40 C43 C44 C45 C46 C51 C52 C54 C55 C56 C57 C58 C64 C68 C69 C72 C77 C78 C79"
+    "C01 C02 C03 C04 C05 C06 C07 C08 C09 C10 C11 C12 C13 C14 C15 C16 C17 C18 C19 C20 C21 C22 C23 C24 C25 C26 C27 C28 C29 C30 C31 "
+    "C32 C33 C34 C35 C36 C37 C38 C39 C40 C41 C42 C43 C44 C45 C46 C50 C51 C52 C54 C55 C56 C57 C58 C63 C64 C68 C69 C72 C76 C77 C78 C79 C80"
 ).split()
 UNDECIDED = ["C40"]  # what it takes is computed; whether it is so rests on a figure that nobody publishes
 
@@ -62,7 +62,7 @@ def test_verdicts_and_kinds_are_the_agreed_words(shipped):
     assert VERDICT_WORDS == ("supported", "partly supported", "contradicted", "untested", "outside scope")
     assert set(shipped["verdict"]) <= set(VERDICT_WORDS)
     assert list(shipped.index[shipped["kind"] != "none"]) == list(VERDICTS) == COMPUTED
-    assert shipped["kind"].value_counts().to_dict() == {"model": 35, "data": 19, "none": 26}
+    assert shipped["kind"].value_counts().to_dict() == {"model": 42, "data": 22, "none": 16}
 
 
 def test_a_finding_has_one_of_the_verdict_words():
@@ -148,7 +148,7 @@ def test_a_dearer_output_alone_supports_the_price_claim_in_part(shipped, table_w
 
 def test_spark_at_300_contradicts_its_speed_and_both_ratios(shipped, table_with):
     table = table_with("endpoints", "gpt-5.3-codex-spark", output_tok_s="300")
-    assert moved(shipped, table) == ["C15", "C16", "C17", "C57", "C64", "C79"]
+    assert moved(shipped, table) == ["C15", "C16", "C17", "C28", "C31", "C57", "C64", "C79"]
     assert list(table.loc[["C15", "C16", "C17"], "value"]) == pytest.approx([300, 300 / 65, 300 / 170])
     assert set(table.loc[["C15", "C16", "C17"], "verdict"]) == {"contradicted"}
 
@@ -156,7 +156,7 @@ def test_spark_at_300_contradicts_its_speed_and_both_ratios(shipped, table_with)
 def test_a_measured_spark_speed_supports_it_but_not_a_ratio_to_a_reported_one(shipped, table_with):
     table = table_with("endpoints", "gpt-5.3-codex-spark", output_tok_s="1040", basis="measured_third_party")
     # C79 is a share of 512 worlds: so small a change of speed may turn one of them or none
-    assert [i for i in moved(shipped, table) if i != "C79"] == ["C15", "C16", "C17", "C57", "C64"]
+    assert [i for i in moved(shipped, table) if i != "C79"] == ["C15", "C16", "C17", "C31", "C57", "C64"]
     assert list(table.loc[["C15", "C16", "C17"], "verdict"]) == ["supported", "partly supported", "partly supported"]
 
 
@@ -185,7 +185,7 @@ def test_its_own_standard_tier_comes_before_the_founding_one(shipped, table_with
 
 def test_an_unknown_speed_leaves_what_rests_on_it_untested(shipped, table_with):
     table = table_with("endpoints", "gpt-5.3-codex-spark", output_tok_s="")
-    assert moved(shipped, table) == ["C15", "C16", "C17", "C26", "C57", "C64", "C79"]
+    assert moved(shipped, table) == ["C15", "C16", "C17", "C26", "C28", "C31", "C50", "C57", "C64", "C79"]
     assert set(table.loc[["C15", "C16", "C17", "C26", "C57"], "verdict"]) == {"untested"}
     assert set(table.loc[["C15", "C16", "C17", "C26", "C57"], "kind"]) == {"none"}
 
@@ -226,7 +226,7 @@ def test_command_writes_the_table(tmp_path, shipped):
     assert (len(written), tuple(written.reset_index().columns)) == (80, COLUMNS)
     assert list(written["verdict"]) == list(shipped["verdict"])
     assert float(written.loc["C69", "value"]) == pytest.approx(shipped.loc["C69", "value"])
-    assert written.loc["C05", "value"] == ""  # untested
+    assert written.loc["C59", "value"] == ""  # untested
 
 
 def test_command_ends_with_2_where_the_file_cannot_be_written(tmp_path):
