@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from fastmode import format as fmt
+from fastmode.ab_test import tasks_per_arm
 from fastmode.catalog import Catalog
+from fastmode.evaluate import Evaluation
 from fastmode.explain import Explanation, Solution, StandIn, batch_ratio, batch_share_of_step, decode_price_ratio
 from fastmode.i18n import N_, _, ngettext
 from fastmode.mechanisms import BATCH, CHIPS, DRAFTS, MIDDLE, NEWER, ROUTING, SHARE, SMALLER, SRAM, part_label
@@ -132,6 +134,22 @@ def input_text(found: Explanation) -> str:
         return ""
     return _("The input price rises {price} as well. Running small decode batches leaves the reading of prompts as it is, so that part of the price is not explained by them: chips of their own for the fast tier, or a price set by what it is worth, would.").format(
         price=fmt.ratio(t.input_price)
+    )  # fmt: skip
+
+
+def ab_text(e: Evaluation) -> str:
+    """What an A/B with the scenario's own error rates takes, in one or two sentences."""
+    base, other = e.at(e.reference.error_rate), e.at(e.now.error_rate)
+    names = {"option": str(e.catalog.presets.at[str(e.scenario.preset), "label"]), "standard": str(e.catalog.presets.at[str(e.scenario.reference), "label"])}
+    n = float(tasks_per_arm(base, other))
+    if not np.isfinite(base):
+        return _("No error rate is known here.")
+    if not np.isfinite(n):
+        return _("{option} is taken to err as often as {standard} does, {error}: no number of tasks tells them apart. If it were not the full model, the table says how many would.").format(
+            error=fmt.share(base), **names
+        )  # fmt: skip
+    return _("{standard} errs in {base} and {option} in {other} of first outputs here: {n} tasks on each would show the difference in four of five trials.").format(
+        base=fmt.share(base), other=fmt.share(other), n=fmt.count(n), **names
     )  # fmt: skip
 
 

@@ -36,7 +36,11 @@ _ACTS_ONLY_WHEN = {
     "requests_per_s": lambda s: s.load == TRAFFIC,
 }
 # What a page reads whatever the load: the bus departs with at most a batch, at the pace of the traffic.
-_ALWAYS_ACT = {"batching": {"batch_size", "requests_per_s"}, "hardware": {"requests_per_s"}}
+_ALWAYS_ACT = {
+    "batching": {"batch_size", "requests_per_s"}, "hardware": {"requests_per_s"}, "explain": {"team_size", "tasks_per_month"},
+}  # fmt: skip
+# Groups that a page of serving does not read.
+_UNREAD = {"batching": (PEOPLE, ERROR), "hardware": (PEOPLE, ERROR), "explain": (PEOPLE,)}
 # One control of three parts, drawn where the batch stands: which load, the fixed batch, the traffic.
 _LOAD = ("load", "batch_size", "requests_per_s")
 # What an empty field means, where it is not "as published".
@@ -118,8 +122,8 @@ def _idle(page: str, now: Scenario) -> set[str]:
     idle = {name for name, acts in _ACTS_ONLY_WHEN.items() if not acts(now)}
     if page not in state.SERVING_PAGES:
         return idle
-    people = {f.name for f in scenarios.all_fields().values() if f.group in (PEOPLE, ERROR)}
-    return idle - _ALWAYS_ACT.get(page, set()) | people | {"fix_time_s", "start_delay_s", "baseline_s", "baseline_error"}
+    unread = {f.name for f in scenarios.all_fields().values() if f.group in _UNREAD[page]}
+    return (idle | unread | {"fix_time_s", "start_delay_s", "baseline_s", "baseline_error"}) - _ALWAYS_ACT[page]
 
 
 def _control(f: Field, now: Scenario, idle: bool, marked: tuple[str, ...]) -> None:

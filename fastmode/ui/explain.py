@@ -8,7 +8,9 @@ import streamlit as st
 
 from fastmode import explain_text as words
 from fastmode import format as fmt
+from fastmode.ab_test import POWERS, tasks_per_arm
 from fastmode.charts.loci import HEIGHT, HEIGHT_NARROW, Locus, Point, loci_figure
+from fastmode.evaluate import Evaluation
 from fastmode.explain import Explanation, Solution, by_standin, explain, tier_of
 from fastmode.i18n import _
 from fastmode.mechanisms import BATCH, CHIPS, DRAFTS, MIDDLE, NAMES, NEWER, ROUTING, SHARE, SMALLER, SRAM
@@ -22,6 +24,7 @@ from fastmode.ui.chart import chart
 _COLORS = {
     BATCH: "reference", SMALLER: "kv", CHIPS: "compute", SHARE: "collectives", DRAFTS: "overhead", NEWER: "prefill", ROUTING: "weights", SRAM: "compute",
 }  # fmt: skip
+_DIFFERENCES = (0.01, 0.02, 0.03, 0.05, 0.1, 0.2)  # of two error rates
 _WIDTHS = (230, 170, 130, 130)  # px, of the first columns of the table
 
 
@@ -46,6 +49,7 @@ def draw(scenario: Scenario) -> None:
     for text in filter(None, notes):
         draw_note(text)
     _solutions(found)
+    _full_model(e)
 
 
 def _loci(found: Explanation) -> None:
@@ -102,3 +106,23 @@ def _ends(values: tuple[float, float, float]) -> str:
     """A ratio with its range, where both ends are known and differ."""
     low, middle, high = (fmt.ratio(v) for v in values)
     return middle if low == high or fmt.MISSING in (low, high) else f"{middle} ({low}-{high})"
+
+
+def _full_model(e: Evaluation) -> None:
+    """How many tasks show whether a faster tier errs as the full model does."""
+    st.subheader(_("Does one get the full model?"), anchor=False)
+    st.markdown(words.ab_text(e))
+    base, a_month = e.at(e.reference.error_rate), float(e.scenario.team_size) * float(e.scenario.tasks_per_month)
+    others = base + np.array(_DIFFERENCES)
+    tasks = [tasks_per_arm(base, np.where(others < 1.0, others, np.nan), power) for power in POWERS]
+    table = pd.DataFrame({_("errs more by"): [fmt.points(d) for d in _DIFFERENCES]})
+    for power, n in zip(POWERS, tasks, strict=True):
+        table[_("tasks on each, seen {power}").format(power=fmt.share(power))] = [fmt.count(v) for v in n]
+    months = 2.0 * tasks[0] / a_month if a_month else np.full(len(others), np.nan)
+    table[_("months of the team")] = [fmt.number(m) for m in months]
+    st.dataframe(table, hide_index=True, width="stretch", height="content")
+    st.caption(
+        _("Two-sided test at 5 %, normal approximation with each rate's own variance; tasks of their own for each tier, drawn at random. The same tasks on both take fewer, as far as they fail together. Months: {team} developers with {n} tasks a month each, half of the tasks on each tier.").format(
+            team=fmt.number(float(e.scenario.team_size)), n=fmt.number(float(e.scenario.tasks_per_month))
+        )
+    )

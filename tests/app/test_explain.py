@@ -36,6 +36,15 @@ def test_the_table_starts_with_the_most_plausible():
     assert list(dict.fromkeys(table["plausibility"])) == ["possible", "only within the band", "against what is published"]
 
 
+def test_the_tasks_of_an_ab_test_follow_the_error_and_the_team():
+    table = start("preset=opus-4.6-fast", "explain").main.dataframe[1].value
+    five = table[table["errs more by"] == "+5 points"].iloc[0]
+    assert list(five[1:]) == ["1\u202f248", "1\u202f671", "4.16"]  # 2 x 1248 / (10 developers x 60 tasks)
+    more = start("preset=opus-4.6-fast&tm=20&e=0.9", "explain").main.dataframe[1].value
+    assert more["tasks on each, seen 80 %"].iloc[-1] == "-"  # 110 % is no error rate
+    assert float(more["months of the team"].iloc[0]) == pytest.approx(2 * float(more["tasks on each, seen 80 %"].iloc[0].replace("\u202f", "")) / 1200, rel=0.01)
+
+
 @pytest.mark.parametrize(("text", "limits"), [("0", "1 to 1000"), ("abc", "1 to 1000"), ("nan", "1 to 1000"), ("1e9", "1 to 1000"), ("<b>", "1 to 1000")])
 def test_a_ratio_that_cannot_be_used_is_named(text, limits):
     at = start(f"preset=opus-4.6-fast&xv={text}", "explain")

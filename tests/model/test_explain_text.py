@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from fastmode import explain_text as words
@@ -79,6 +80,17 @@ def test_the_later_price_is_set_against_the_cost(opus):
     assert "that is 0.927x of what the cost rises" in text  # 2 / 2.158
     assert words.later_text(explained("opus-4.8-fast"), "opus-4.8-fast") == ""
     assert words.later_text(explained("opus-4.6-fast", price=4.0), "opus-4.6-fast") == ""
+
+
+def test_an_ab_test_takes_the_scenarios_own_rates():
+    e = evaluate(scenarios.default(CAT), CAT)
+    error = e.at(e.now.error_rate)
+    n = 7.84888 * (0.1875 + error * (1 - error)) / (error - 0.25) ** 2  # (1.95996 + 0.84162)^2
+    assert words.ab_text(e) == (
+        f"GPT-5.3-Codex errs in 25 % and Codex-Spark in 44.7 % of first outputs here: {int(np.ceil(n))} tasks on each would show the difference in four of five trials."
+    )
+    same = evaluate(replace(scenarios.default(CAT), **scenarios.expand_preset("opus-4.6-fast", CAT)), CAT)
+    assert words.ab_text(same).startswith("Opus 4.6 fast is taken to err as often as Opus 4.6 does, 25 %: no number of tasks tells them apart.")
 
 
 def test_the_input_price_is_named_only_where_it_rises(opus):

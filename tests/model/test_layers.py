@@ -17,7 +17,7 @@ PARTS = BASE | {"scenario", "serving", "economics", "quality", "productivity"}
 SPINE = PARTS | {"link", "option_table", "side", "evaluate", "uncertainty", "ranges"}
 MACHINES = {"bus", "frontier", "first_token", "memory_tiers", "roofline", "series", "parts", "power", "two_ways"}
 TIERS = {"comparison", "endpoint_map"}
-VIEWS = SPINE | MACHINES | TIERS | {"sweep", "strategies", "mechanisms", "explain", "explain_text", "predict", "productivity_csv", "trade", "team", "flips", "quality_check"}
+VIEWS = SPINE | MACHINES | TIERS | {"sweep", "strategies", "mechanisms", "explain", "explain_text", "ab_test", "predict", "productivity_csv", "trade", "team", "flips", "quality_check"}
 WORDS = {"format", "verdict", "cards", "slo", "feasible", "together", "picture"}
 MODEL = VIEWS | WORDS | {"calibration", "validation", "validation_sram", "claims", "field_trials"}
 ALLOWED = {
@@ -56,7 +56,8 @@ ALLOWED = {
     "strategies": SPINE | {"format"},
     "mechanisms": SPINE | {"configure"},
     "explain": SPINE | {"format", "mechanisms", "two_ways"},
-    "explain_text": SPINE | {"format", "mechanisms", "explain"},
+    "ab_test": set(),
+    "explain_text": SPINE | {"format", "mechanisms", "explain", "ab_test"},
     "calibration": BASE | {"serving", "predict"},
     "validation": BASE | {"serving", "predict", "calibration"},
     **{name: SPINE | {"configure", "sweep", "together", "format", "band"} for name in MACHINES},
