@@ -300,15 +300,17 @@ def _price(option: _Option) -> list[Statement]:
         said = [option.says(text.format(multiple=fmt.ratio(ends["now"] / ends["other"]), **prices))]
     else:
         said = [option.says(_("Then: not published.")), *option.elsewhere("price", _("A catalogue lists {value}: not used, it copies {standard}."))]
+    # An option of its own weights has no tier beside it: what the vendor sells today is another model's.
+    here = _("for the same weights") if option.keeps_model else _("not of {option}, but of a newer model with its weights kept").format(**option.words)
     newest = newest_tiers(option.catalog, option.endpoint["provider"])
     labels = option.catalog.presets["label"]
     for tier in newest.itertuples():
         multiple = fmt.ratio(tier.price_multiplier_vs_standard)
-        text = _("Today, for the same weights: {multiple} ({option}).").format(multiple=multiple, option=labels.get(tier.Index, tier.model))
+        text = _("Today, {what}: {multiple} ({option}).").format(what=here, multiple=multiple, option=labels.get(tier.Index, tier.model))
         if np.isfinite(tier.speed_multiplier_vs_standard):
             stated = fmt.ratio(tier.speed_multiplier_vs_standard)
-            text = _("Today, for the same weights: {multiple} ({option}, up to {stated} the speed).").format(
-                multiple=multiple, option=labels.get(tier.Index, tier.model), stated=stated
+            text = _("Today, {what}: {multiple} ({option}, up to {stated} the speed).").format(
+                what=here, multiple=multiple, option=labels.get(tier.Index, tier.model), stated=stated
             )
         said.append(Statement(text, PUBLISHED, tier.date, tier.source_url))
     return said
@@ -425,9 +427,9 @@ def _suits(tasks: Tasks, view: _View) -> list[Statement]:
         left = known & ~saves & ~costs
         groups = (
             (_("Surely saves time: {tasks}."), saves, False),
-            (_("More likely saves time: {tasks}."), left & (faster > 0.5), True),
+            (_("More likely saves time (in this share of plausible worlds): {tasks}."), left & (faster > 0.5), True),
             (_("As likely saves as costs time: {tasks}."), left & (faster == 0.5), False),
-            (_("More likely costs time: {tasks}."), left & (faster < 0.5), True),
+            (_("More likely costs time (saves it in this share): {tasks}."), left & (faster < 0.5), True),
             (_("Surely costs time: {tasks}."), costs, False),
         )
         said = [view.modelled(text.format(tasks=_named(tasks.labels, chosen, faster, told))) for text, chosen, told in groups if chosen.any()]
@@ -435,7 +437,7 @@ def _suits(tasks: Tasks, view: _View) -> list[Statement]:
         return [*said, Statement(_("Money: open, its price is not published."))]
     if not (cheaper > 0.5).any():
         return [*said, view.modelled(_("More likely costs money, developer time included, on every kind of task."))]
-    text = _("More likely saves money too, developer time included: {tasks}.")
+    text = _("More likely saves money too, developer time included (in this share of plausible worlds): {tasks}.")
     return [*said, view.modelled(text.format(tasks=_named(tasks.labels, cheaper > 0.5, cheaper, True)))]
 
 

@@ -101,13 +101,14 @@ def _bars(
 
 
 def finding(e: Evaluation, name: str, batches: np.ndarray, alone: Split | None, kept: bool, hidden: bool) -> str:
-    """Why a smaller batch need not bring the first token sooner, and what first tokens are of a task's wait."""
+    """What a smaller batch shortens of the first token and what not, and what first tokens are of a task's wait."""
     parts = []
     if alone is not None and len(batches) == 2:
         (one, two), (first, second) = batches, (alone.parts(0), alone.parts(1))
         parts.append(
-            _("A fast tier need not start sooner: prefill of {name} takes {first} at batch {one} and {second} at batch {two}.").format(
-                name=name, first=short_time(first["prefill"]), one=fmt.number(one), second=short_time(second["prefill"]), two=fmt.number(two)
+            _("A smaller batch shortens the queue before the first token ({wait} at batch {one}, {less} at batch {two}), not the prefill of {name} ({first} and {second}).").format(
+                name=name, first=short_time(first["prefill"]), one=fmt.number(one), second=short_time(second["prefill"]), two=fmt.number(two),
+                wait=short_time(first["queue"]), less=short_time(second["queue"]),
             )
         )  # fmt: skip
     now, other = (waits(side, kept, hidden) for side in (e.now, e.reference))

@@ -84,7 +84,7 @@ def test_price_multiple_then_and_today(made):
     )
     assert [said.date for said in cell(made, "price", OPUS)] == ["2026-02-07", "2026-09-22"]
     assert text(made, "price", SPARK).startswith("Then: not published. A catalogue lists 1.75 / 14 USD per Mtok: not used")
-    assert "2x (GPT-6.1 Sol fast)" in text(made, "price", SPARK)
+    assert "Today, not of Codex-Spark, but of a newer model with its weights kept: 2x (GPT-6.1 Sol fast)." in text(made, "price", SPARK)
     assert "6x (GPT-6.1 Sol Ultrafast, up to 8x the speed)" in text(made, "price", SPARK)
 
 
@@ -120,9 +120,9 @@ def test_who_makes_more_errors(made):
 def test_whom_each_suits(made):
     said = text(made, "suits", OPUS)
     assert said.startswith("Surely saves time on all 11 kinds of task: -1.5 % to -17 %.")
-    assert "saves money too, developer time included: Advanced reasoning" in said
+    assert "saves money too, developer time included (in this share of plausible worlds): Advanced reasoning" in said
     said = text(made, "suits", SPARK)
-    assert said.startswith("More likely saves time: Prototyping (60 %). More likely costs time: Simple tasks (40 %), ")
+    assert said.startswith("More likely saves time (in this share of plausible worlds): Prototyping (60 %). More likely costs time (saves it in this share): Simple tasks (40 %), ")
     assert said.endswith("Money: open, its price is not published.")
 
 
@@ -184,15 +184,15 @@ def suits(change, low, high, faster, cheaper, catalog, scenario):
 def test_tasks_are_grouped_by_how_sure_the_saving_is(catalog, scenario):
     nan = [np.nan] * 3
     said = suits([-0.2, -0.1, 0.3], [-0.3, -0.3, 0.1], [-0.1, 0.2, 0.5], [1.0, 0.71, 0.0], nan, catalog, scenario)
-    assert said == "Surely saves time: A. More likely saves time: B (70 %). Surely costs time: C. Money: open, its price is not published."
+    assert said == "Surely saves time: A. More likely saves time (in this share of plausible worlds): B (70 %). Surely costs time: C. Money: open, its price is not published."
     said = suits([0.0, 0.1, 0.2], [-0.3] * 3, [0.3] * 3, [0.51, 0.3, 0.4], [0.1, 0.2, 0.3], catalog, scenario)
     assert said == (
-        "As likely saves as costs time: A. More likely costs time: C (40 %), B (30 %). "
+        "As likely saves as costs time: A. More likely costs time (saves it in this share): C (40 %), B (30 %). "
         "More likely costs money, developer time included, on every kind of task."
     )
     said = suits([0.1, 0.3, 0.2], [0.05] * 3, [0.5] * 3, [0.0] * 3, [0.9, 0.6, 0.5], catalog, scenario)
     assert said == (
-        "Surely costs time on all 3 kinds of task: +10 % to +30 %. More likely saves money too, developer time included: A (90 %), B (60 %)."
+        "Surely costs time on all 3 kinds of task: +10 % to +30 %. More likely saves money too, developer time included (in this share of plausible worlds): A (90 %), B (60 %)."
     )
 
 
