@@ -67,16 +67,11 @@ def show(page) -> None:
     one_entry_per_page()
     _presentation()
     name = page.url_path or HOME
-    # On a session's first run the widgets take their values from the link. Afterwards they hold them, and the page goes
-    # first: it is what people wait for, and the sidebar's many controls take as long as a page.
-    first = not state.widgets_hold()
-    if first:
-        _sidebar(name)
+    # The widgets come first: after Back they take their values from the address only when they are drawn.
+    _sidebar(name)
     state.read_widgets()
     _link_notice()
     page.run()
-    if not first:
-        _sidebar(name)
 
 
 def _sidebar(name: str) -> None:

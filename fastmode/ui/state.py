@@ -169,7 +169,10 @@ def ignored() -> list[Ignored]:
 
 def can_undo() -> bool:
     """Whether there is a change to take back."""
-    return bool(st.session_state.get(HISTORY))
+    before = st.session_state.get(SCENARIO)
+    # The button is drawn before read_widgets has seen the change that started this run.
+    just_changed = before is not None and not st.session_state.get(UNDOING, False) and before != start_values()
+    return just_changed or bool(st.session_state.get(HISTORY))
 
 
 def picture(scenario: Scenario, page: str) -> Picture:
