@@ -6,5 +6,6 @@ from fastmode.ui import frame
 
 st.set_page_config(page_title="fastmode", page_icon=frame.ICON, layout="wide")
 page = frame.navigate()
-frame.show(page)
+frame.controls(page)
+page.run()
 frame.footer()

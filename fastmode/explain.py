@@ -115,22 +115,32 @@ def tier_of(e: Evaluation, speed: float | None = None, price: float | None = Non
 
 
 @dataclass(frozen=True)
-class Solution:
-    """A mechanism, or two together, with the setting that gives the tier's speed.
+class Setting:
+    """Parameters that give the tier's speed.
 
     value: by mechanism. low, high: of a continuous parameter (the last mechanism's) over the LEVEL % band of the model's speed, NaN
     where the band's end is not reached or nothing is continuous. speed: of the model at this setting. cost: per output token over the
     standard's, at the tier's speed: (low, middle, high) over that band and the price of a chip-hour. input_cost: of a prefilled token.
-    margin: price ratio / cost ratio, (low, middle, high): how much more of its price than the standard tier's the vendor keeps.
+    sure: the model itself gets there, not only its band.
     """
 
-    names: tuple[str, ...]
     value: tuple[float, ...]
     low: float
     high: float
     speed: float
     cost: tuple[float, float, float]
     input_cost: float
+    sure: bool
+
+
+@dataclass(frozen=True)
+class Solution(Setting):
+    """A mechanism, or two together, with its setting.
+
+    margin: price ratio / cost ratio, (low, middle, high): how much more of its price than the standard tier's the vendor keeps.
+    """
+
+    names: tuple[str, ...]
     margin: tuple[float, float, float]
     plausibility: str
     reasons: tuple[str, ...]
@@ -205,23 +215,10 @@ def solve(start: Start, o: Outcome, tier: Tier) -> Solution | None:
     against = _against(start, o.options, found.value, tier)
     plausibility = AGAINST if against else SURE if found.sure else BAND
     reasons = tuple(against + _notes(found, names, margin, tier))
-    return Solution(names, found.value, found.low, found.high, found.speed, found.cost, found.input_cost, margin, plausibility, reasons)
+    return Solution(**vars(found), names=names, margin=margin, plausibility=plausibility, reasons=reasons)
 
 
-@dataclass(frozen=True)
-class _Found:
-    """As in Solution. sure: the model itself gets there, not only its band."""
-
-    value: tuple[float, ...]
-    low: float
-    high: float
-    speed: float
-    cost: tuple[float, float, float]
-    input_cost: float
-    sure: bool
-
-
-def _continuous(start: Start, o: Outcome, tier: Tier, allowed: NDArray) -> _Found | None:
+def _continuous(start: Start, o: Outcome, tier: Tier, allowed: NDArray) -> Setting | None:
     """Along the last parameter of every setting of the others: where the speed is first reached."""
     steps = o.options.value[-1]
     n = int(np.flatnonzero(steps == steps[0])[1]) if np.count_nonzero(steps == steps[0]) > 1 else o.options.size
@@ -253,10 +250,10 @@ def _continuous(start: Start, o: Outcome, tier: Tier, allowed: NDArray) -> _Foun
     low, high = (_at(param[row], end) for end in ends)
     cheap, dear = sorted((cheap, dear)) if np.isfinite(cheap + dear) else (cheap, dear)
     costs = (cheap, _at(cost[MIDDLE, row], here), dear)
-    return _Found(value, low, high, _at(speed[row], here), costs, _at(into[row], here), sure)
+    return Setting(value, low, high, _at(speed[row], here), costs, _at(into[row], here), sure)
 
 
-def _discrete(start: Start, o: Outcome, tier: Tier, allowed: NDArray) -> _Found | None:
+def _discrete(start: Start, o: Outcome, tier: Tier, allowed: NDArray) -> Setting | None:
     with np.errstate(invalid="ignore"):
         off = np.log(o.speed / tier.speed)
         # A part that is faster than the tier can also be run more slowly.
@@ -270,7 +267,7 @@ def _discrete(start: Start, o: Outcome, tier: Tier, allowed: NDArray) -> _Found 
     i = int(rows[np.lexsort((away, unpriced, unsure, away > EXACT))[0]])
     # If it runs at the tier's speed, its output is as much larger or smaller.
     low, middle, high = (float(c) for c in o.cost[:, i] * o.speed[i] / tier.speed)
-    return _Found(
+    return Setting(
         tuple(float(v) for v in o.options.value[:, i]), np.nan, np.nan, float(o.speed[i]), (low, middle, high), float(o.input_cost[i]), bool(enough[i] or abs(off[i]) < CHANGED)
     )  # fmt: skip
 
@@ -317,7 +314,7 @@ def _against(start: Start, o: Options, value: tuple[float, ...], tier: Tier) -> 
     return made
 
 
-def _notes(found: _Found, names: tuple[str, ...], margin: tuple[float, float, float], tier: Tier) -> list[str]:
+def _notes(found: Setting, names: tuple[str, ...], margin: tuple[float, float, float], tier: Tier) -> list[str]:
     """What the explanation leaves open."""
     made = []
     if found.sure and found.speed > tier.speed * (1.0 + CHANGED):

@@ -20,6 +20,7 @@ from fastmode.claims.found import (  # isort: skip
 
 LPU = "groq_lpu_v1"
 GLM = "glm-4.7"
+BEYOND_B = 40.0  # billion parameters in all, in the words of C31; its quantity holds only those of GLM-4.7
 ON = "on"  # word of the column speculation of sram_points
 LEFT_OUT = ("tpot", "hardware", "median over groups")  # row of calibration_errors: predictions for hardware never fitted
 
@@ -83,11 +84,11 @@ def close_to_glm(f: Facts) -> Finding:
     rows, speed = _points(f, f.wafer), f.speed(SPARK)
     if GLM not in set(rows["model_id"]):
         raise Unknown
-    beyond = rows[(rows["total_b"] > 40.0) & (rows["tokens_per_s"] > speed)]
+    beyond = rows[(rows["total_b"] > BEYOND_B) & (rows["tokens_per_s"] > speed)]
     glm = float(rows.loc[rows["model_id"] == GLM, "tokens_per_s"].iloc[0])
     nearest = rows.iloc[int(np.argmin(np.abs(np.log(rows["tokens_per_s"] / speed))))]
-    basis = _("{n} open models of more than 40B run faster on wafers than Spark's {spark} tok/s, GLM-4.7 at {glm}. The nearest in speed is {model} ({total}B) at {near}; speed alone does not say which.").format(
-        n=len(beyond), spark=fmt.number(speed), glm=fmt.number(glm), model=nearest["model"], total=fmt.number(nearest["total_b"]), near=fmt.number(nearest["tokens_per_s"])
+    basis = _("{n} open models of more than {beyond}B run faster on wafers than Spark's {spark} tok/s, GLM-4.7 at {glm}. The nearest in speed is {model} ({total}B) at {near}; speed alone does not say which.").format(
+        n=len(beyond), beyond=fmt.number(BEYOND_B), spark=fmt.number(speed), glm=fmt.number(glm), model=nearest["model"], total=fmt.number(nearest["total_b"]), near=fmt.number(nearest["tokens_per_s"])
     )  # fmt: skip
     verdict = parts(not beyond.empty, str(nearest["model_id"]) == GLM)
     return Finding(verdict, "data", glm / speed, "x", basis, f"{address('/evidence')}tab=Validation")

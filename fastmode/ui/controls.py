@@ -47,8 +47,8 @@ _LOAD = ("load", "batch_size", "requests_per_s")
 _EMPTY = {"slo_ttft_s": N_("no limit"), "slo_tpot_s": N_("no limit")}
 
 
-def sidebar(page: str, marked: tuple[str, ...] = ()) -> None:
-    """Draw all shared controls. `marked`: fields the verdict hangs on most."""
+def sidebar(page: str, marked: tuple[str, ...] = ()) -> Scenario:
+    """Draw all shared controls and return the scenario they hold. `marked`: fields the verdict hangs on most."""
     now = state.start_values()
     idle = _idle(page, now)
     changed = set(scenarios.changed_from_preset(now))
@@ -63,6 +63,7 @@ def sidebar(page: str, marked: tuple[str, ...] = ()) -> None:
             if group != TABLE:
                 members = [f for f in declared.values() if f.group == group and f.name not in _LOAD]
                 _group(group, title, members, now, changed, idle, marked)
+    return state.read_widgets()
 
 
 def _head(page: str, now: Scenario, changed: set[str]) -> None:

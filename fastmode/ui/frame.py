@@ -62,24 +62,13 @@ def through_app(name: str) -> None:
         st.switch_page("app.py", query_params={**st.query_params.to_dict(), TARGET: name})
 
 
-def show(page) -> None:
-    """The page and the sidebar, and one quiet line if the link could not be used as written."""
+def controls(page) -> None:
+    """The sidebar, and one quiet line if the link could not be used as written."""
     one_entry_per_page()
     _presentation()
     name = page.url_path or HOME
-    # The widgets come first: after Back they take their values from the address only when they are drawn.
-    _sidebar(name)
-    state.read_widgets()
-    _link_notice()
-    page.run()
-
-
-def _sidebar(name: str) -> None:
     verdict = state.picture(state.start_values(), name).verdict
     sidebar(name, verdict.marked if verdict else ())
-
-
-def _link_notice() -> None:
     notes = state.ignored()
     if notes:
         with st.container(key="link_notice"):

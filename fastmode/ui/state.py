@@ -78,14 +78,10 @@ def make_link_canonical(page) -> None:
 
 def start_values() -> Scenario:
     """The scenario the widgets are about to show: that of the link on the first run, then what they hold."""
-    if widgets_hold():
-        return _held(scenarios.all_fields())
+    declared = scenarios.all_fields()
+    if all(f.key in st.session_state for f in declared.values()):
+        return _held(declared)
     return st.session_state.get(EXPECTED) or scenarios.default()
-
-
-def widgets_hold() -> bool:
-    """Whether the shared widgets hold values: on every run of a session but its first."""
-    return all(f.key in st.session_state for f in scenarios.all_fields().values())
 
 
 def _held(declared: dict[str, Field]) -> Scenario:
